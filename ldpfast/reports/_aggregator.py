@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .. import _check
 from .._described import from_dict as described
 from .._envelope import as_bytes, seal, unseal
 from .._registry import class_of_state
@@ -16,6 +18,7 @@ from .._schema import first_difference, read_integer
 from .._typing import AnyArray
 from ..results import Estimate, People, new_count
 from ._batches import new_names, read_batches
+from ._labels import is_binary
 
 if TYPE_CHECKING:
     from ._format import Statistic
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"LDPFAST\x04"  # the last byte is the version of the layout
 MAX_REPORTS = 1 << 62  # so that 64-bit counts cannot overflow
+REASONS = ("type", "length", "version", "fingerprint", "question", "order", "value")  # for which messages are refused
 
 
 class Aggregator:
@@ -40,6 +44,9 @@ class Aggregator:
     ----------
     n : int
         Number of people so far.
+    refused : dict of str to int
+        Number of messages that ``update(errors="skip")`` has left out, by reason: "type", "length", "version", "fingerprint",
+        "question", "order" or "value".
 
     Examples
     --------
@@ -58,6 +65,7 @@ class Aggregator:
         self.n = 0
         self._states: list[AnyArray] = [np.zeros(*layout) for layout in question.state_layouts]
         self._batches: set[str] = set()
+        self._refused: Counter[str] = Counter()
         self._people = People.of(new_count())
 
     @classmethod
@@ -65,9 +73,14 @@ class Aggregator:
         """Return an aggregator with the states of n reports, which it keeps; n is an array for states of several groups."""
         aggregator = cls.__new__(cls)
         aggregator.question, aggregator.n = question, n
-        aggregator._states, aggregator._batches = list(states), set()
+        aggregator._states, aggregator._batches, aggregator._refused = list(states), set(), Counter()
         aggregator._people = People.of(new_count())
         return aggregator
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """Number of messages that ``update(errors="skip")`` has left out, by reason."""
+        return {reason: self._refused[reason] for reason in REASONS if self._refused[reason]}
 
     @property
     def counts(self) -> AnyArray:
@@ -121,7 +134,7 @@ class Aggregator:
         question.report.warn_if_doubtful(statistic, self._states[0], mean)
         return mean
 
-    def update(self, reports: Any, *, batch: str | None = None) -> Self:
+    def update(self, reports: Any, *, batch: str | None = None, errors: str = "raise") -> Self:
         """Add reports.
 
         Parameters
@@ -133,6 +146,9 @@ class Aggregator:
         batch : str, optional
             Name of the batch, for instance of the file that held it. A name is accepted once, also after `merge` and in
             a saved state, so that a job that is run again cannot count a file twice. 16 bytes of memory.
+        errors : {"raise", "skip"}, default "raise"
+            "skip" leaves out messages that do not answer this question, or are damaged, and counts them in `refused`. A list or
+            an Arrow array of messages is required.
 
         Returns
         -------
@@ -145,10 +161,27 @@ class Aggregator:
             another fingerprint; if a batch of this name was already counted. The aggregator is then unchanged.
         """
         names = new_names(self._batches, batch)
-        states, n = self.question.count(reports)
-        self.add(states, n)
+        if _check.choice("errors", errors, ("raise", "skip")) == "skip":
+            self._update_valid(reports)
+        else:
+            states, n = self.question.count(reports)
+            self.add(states, n)
         self._batches |= names
         return self
+
+    def _update_valid(self, messages: Any) -> None:
+        """Add those messages that answer the question, and count the others."""
+        if is_binary(messages):
+            messages = messages.to_pylist()
+        if not isinstance(messages, list | tuple):
+            raise TypeError(f'reports must be a list of messages with errors="skip", got {type(messages).__name__}')
+        bytes_only = [bytes(m) for m in messages if isinstance(m, bytes | bytearray | memoryview)]
+        kept, refused = self.question.valid_messages(bytes_only)
+        refused["type"] += len(messages) - len(bytes_only)
+        counted = [self.question.count(part) for part in kept]
+        for states, n in counted:
+            self.add(states, n)
+        self._refused += refused
 
     def name_batch(self, batch: str) -> Self:
         """Remember the name of the batch that this aggregator holds; see `update`."""
@@ -182,6 +215,7 @@ class Aggregator:
             raise ValueError(f"other must hold no batch that was already counted, got {len(common)} of them")
         self.add(other._states, other.n)
         self._batches |= other._batches
+        self._refused += other._refused
         self._people = self._people.joined(other._people)
         return self
 
@@ -227,6 +261,8 @@ class Aggregator:
             `ldpfast.load` opens it.
         """
         header = {"n": self.n, "schema": self.question.schema(), "batches": sorted(self._batches)}
+        if self.refused:
+            header["refused"] = self.refused
         return seal(MAGIC, header, packed_states(self._states))
 
     @staticmethod
@@ -252,15 +288,16 @@ class Aggregator:
         if other not in (None, Aggregator):
             return other.from_bytes(data)
         header, payload = unseal(MAGIC, "an aggregator", data)
-        if set(header) != {"n", "schema", "batches"}:
+        if set(header) - {"refused"} != {"n", "schema", "batches"}:
             raise ValueError("data must be the bytes of an aggregator: the header is not that of one")
         try:
             n, batches = read_integer(header["n"]), read_batches(header["batches"])
+            refused = read_refused(header.get("refused", {}))
         except ValueError as error:
             raise ValueError(f"data must be the bytes of an aggregator: {error}") from error
         question = read_question(header["schema"])
         aggregator = Aggregator.of_states(question, unpacked_states(question, (), payload), n)
-        aggregator._batches = batches
+        aggregator._batches, aggregator._refused = batches, refused
         if not 0 <= n < MAX_REPORTS or not question.is_possible(aggregator._states, n):
             raise ValueError(f"data must hold a state that n = {n} reports can have")
         return aggregator
@@ -269,7 +306,7 @@ class Aggregator:
         if not isinstance(other, Aggregator):
             return NotImplemented
         same = self.question == other.question and self.n == other.n and self._batches == other._batches
-        return same and all(map(np.array_equal, self._states, other._states))
+        return same and self.refused == other.refused and all(map(np.array_equal, self._states, other._states))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -305,6 +342,22 @@ def unpacked_states(question: Question[Any], groups: tuple[int, ...], payload: b
         states.append(state.reshape(shape))
         start += size
     return states
+
+
+def read_refused(value: Any) -> Counter[str]:
+    """Return the numbers of refused messages in a header, by reason.
+
+    Raises
+    ------
+    ValueError
+        If they are not such numbers.
+    """
+    if not isinstance(value, dict) or not set(value) <= set(REASONS):
+        raise ValueError("the reasons of refused messages are not known")
+    numbers = {reason: read_integer(number) for reason, number in value.items()}
+    if min(numbers.values(), default=1) < 1:
+        raise ValueError("numbers of refused messages must be positive")
+    return Counter(numbers)
 
 
 def read_question(schema: Any) -> Any:

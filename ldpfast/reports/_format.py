@@ -211,6 +211,20 @@ class Format(ABC):
             raise ValueError(f"reports must have shape ({expected}), got shape {np.shape(reports)}")
         return _check.laid_out(array)
 
+    def are_valid(self, reports: AnyArray) -> NDArray[np.bool_]:
+        """Return which of contiguous reports have valid values."""
+        valid, parts = np.ones(len(reports), np.bool_), [(0, len(reports))]
+        while parts:
+            start, stop = parts.pop()
+            if start == stop or self.invalidity(reports[start:stop]) is None:
+                continue
+            if stop - start == 1:
+                valid[start] = False
+            else:
+                middle = (start + stop) // 2
+                parts += [(start, middle), (middle, stop)]
+        return valid
+
     def require_valid(self, reports: AnyArray) -> None:
         """Raise an error if contiguous reports have invalid values."""
         wrong = self.invalidity(reports) if reports.size else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import struct
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +53,36 @@ def read_messages(question: ReportQuestion[Any], messages: Sequence[Any]) -> Any
             f"got question {number} with the fingerprint {fingerprint.hex()} at index {i}"
         )
     return question.report.unpack(whole[:, size:])
+
+
+def valid_messages(question: ReportQuestion[Any], messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
+    """Return the messages that answer a question, in lists of one length each, and the numbers of the others by their fault."""
+    refused, kept = Counter[str](), []
+    size = len(question._head)
+    lengths = np.fromiter(map(len, messages), np.int64, len(messages))
+    items = math.prod(question.report.shape)
+    expected = {size + items * question.report.dtype(np.dtype(kind)).itemsize for kind in (np.float32, np.float64)}
+    refused["length"] = int((~np.isin(lengths, [*expected])).sum())
+    for length in sorted(expected):
+        own = [messages[i] for i in np.flatnonzero(lengths == length).tolist()]
+        whole = np.frombuffer(b"".join(own), np.uint8).reshape(len(own), length)
+        same = whole[:, :size] == np.frombuffer(question._head, np.uint8)
+        faults = {
+            "version": ~same[:, 0],
+            "fingerprint": ~same[:, 1:9].all(axis=1),
+            "question": ~same[:, 9:].all(axis=1),
+        }
+        valid = np.ones(len(own), np.bool_)
+        for name, wrong in faults.items():
+            refused[name] += int((wrong & valid).sum())
+            valid &= ~wrong
+        places = np.flatnonzero(valid)
+        if len(places):
+            reports = question.report.arrange(question.report.unpack(np.ascontiguousarray(whole[places, size:])))
+            fine = question.report.are_valid(reports)
+            refused["value"] += int((~fine).sum())
+            kept.append([own[i] for i in places[fine].tolist()])
+    return kept, refused
 
 
 def messages_of(question: ReportQuestion[Any], reports: AnyArray) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -29,6 +30,7 @@ from ._labels import (
     is_binary,
     read_messages,
     read_table,
+    valid_messages,
 )
 
 if TYPE_CHECKING:
@@ -94,6 +96,10 @@ class Question(Described, ABC, Generic[Result]):
     @abstractmethod
     def count(self, reports: Any) -> tuple[list[AnyArray], int]:
         """Return the arrays that count reports, after a check that they answer this question, and the number of people."""
+
+    @abstractmethod
+    def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
+        """Return the messages that answer this question, in lists for `count`, and the numbers of others by their fault."""
 
     @abstractmethod
     def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
@@ -318,6 +324,10 @@ class ReportQuestion(Question[Result]):
         """Return the state of reports, after a check that they answer this question, and their number."""
         arranged = self.report.arrange(self.read(reports))
         return [self.report.count(arranged)], len(arranged)
+
+    def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
+        """Return the messages that answer this question, of one length each, and the numbers of others by their fault."""
+        return valid_messages(self, messages)
 
     def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
         """Add one state to another, in place."""

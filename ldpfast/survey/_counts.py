@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.survey import split_messages
+from .._core.survey import FAULTS, message_faults, split_messages
 from .._extras import optional
 from .._typing import AnyArray
 from ..mechanisms import Mechanism
@@ -41,6 +42,26 @@ def count(survey: Survey, reports: Any) -> tuple[list[AnyArray], int]:
     if hasattr(reports, "__arrow_c_stream__"):
         return _count_tables(survey, reports)
     raise TypeError(f"reports must be an Arrow table or a list of messages, got {type(reports).__name__}")
+
+
+def valid_messages(survey: Survey, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
+    """Return the messages that answer a survey, in one list, and the numbers of the others by their fault."""
+    layout = survey._layout
+    sizes = np.array(layout.sizes, np.int64)
+    faults = message_faults(*joined_messages(messages), layout.head, sizes, layout.answers)
+    refused = Counter({FAULTS[fault]: count for fault, count in enumerate(np.bincount(faults).tolist()) if fault})
+    kept = [messages[i] for i in np.flatnonzero(faults == 0).tolist()]
+    if kept:
+        questions, packed, _ = split_messages(*joined_messages(kept), layout.head, sizes, layout.answers)
+        assert questions is not None
+        valid = np.ones(len(kept), np.bool_)
+        for q, (mechanism, part) in enumerate(zip(layout.mechanisms, packed, strict=True)):
+            reports = mechanism.report.arrange(mechanism.report.unpack(part.reshape(-1, layout.sizes[q])))
+            asked = np.flatnonzero((questions == q).any(axis=1))
+            valid[asked] &= mechanism.report.are_valid(reports)
+        refused["value"] = int((~valid).sum())
+        kept = [kept[i] for i in np.flatnonzero(valid).tolist()]
+    return [kept] if kept else [], refused
 
 
 def combine(layout: SurveyLayout, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:

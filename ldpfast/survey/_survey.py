@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -22,7 +23,7 @@ from ._arguments import checked_answers, checked_questions, checked_weights, mec
 from ._client import SurveyClient
 from ._client_table import check_optional, client_table
 from ._conclude import conclude
-from ._counts import combine, count, is_possible
+from ._counts import combine, count, is_possible, valid_messages
 from ._design import Item
 from ._layout import SurveyLayout
 from ._ledger import Ledger
@@ -565,6 +566,10 @@ class Survey(Question[SurveyResult]):
     def count(self, reports: Any) -> tuple[list[AnyArray], int]:
         """Return the counts of reports, after a check that they answer this survey, and the number of people."""
         return count(self, reports)
+
+    def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
+        """Return the messages that answer this survey, in one list, and the numbers of others by their fault."""
+        return valid_messages(self, messages)
 
     def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
         """Add counts to others, in place."""

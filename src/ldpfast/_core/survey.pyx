@@ -585,6 +585,52 @@ cdef uint8_t *address_of(buffer) except NULL:
 FAULTS = ("", "length", "version", "fingerprint", "question", "order")
 
 
+cdef int message_fault(const uint8_t[::1] whole, int64_t first, int64_t end, const uint8_t *start, const int64_t[::1] sizes,
+                       size_t answers, uint16_t *questions) noexcept nogil:
+    """Return the number of the fault of a message in `FAULTS`, 0 for none; write the questions that it answers."""
+    cdef size_t at = 9, length, a
+    cdef int previous = -1
+    cdef uint32_t q
+    cdef const uint8_t *m
+    if first < 0 or end < first or end > whole.shape[0] or end - first < 9:
+        return 1
+    length, m = end - first, &whole[first]
+    if m[0] != start[0]:
+        return 2
+    if memcmp(m, start, 9):
+        return 3
+    for a in range(answers):
+        if at + 2 > length:
+            return 1
+        q = m[at] | <uint32_t>m[at + 1] << 8
+        if q >= <size_t>sizes.shape[0]:
+            return 4
+        if <int>q <= previous:
+            return 5
+        at += 2 + sizes[q]
+        if at > length:
+            return 1
+        questions[a] = <uint16_t>q
+        previous = q
+    return at != length
+
+
+def message_faults(data, const int64_t[::1] ends, bytes head, const int64_t[::1] sizes, size_t answers):
+    """Return the numbers of the faults of messages in `FAULTS`, 0 for none; the arguments are those of `split_messages`."""
+    cdef const uint8_t[::1] whole = data
+    cdef const uint8_t *start = <const uint8_t *><const char *>head
+    cdef Py_ssize_t i, n = len(ends) - 1
+    if len(head) != 9:
+        raise ValueError("a head has 9 bytes")
+    faults, room = np.empty(n, np.uint8), np.empty(answers + 1, np.uint16)
+    cdef uint8_t[::1] fault = faults
+    cdef uint16_t[::1] questions = room
+    with nogil:
+        for i in range(n):
+            fault[i] = <uint8_t>message_fault(whole, ends[i], ends[i + 1], start, sizes, answers, &questions[0])
+    return faults
+
+
 def split_messages(data, const int64_t[::1] ends, bytes head, const int64_t[::1] sizes, size_t answers):
     """Return the questions that messages answer, and their reports; or the first invalid message and its fault.
 
@@ -610,11 +656,9 @@ def split_messages(data, const int64_t[::1] ends, bytes head, const int64_t[::1]
         Index of the first invalid message, and the number of its fault in `FAULTS`.
     """
     cdef const uint8_t[::1] whole = data
-    cdef const uint8_t *m
     cdef const uint8_t *start = <const uint8_t *><const char *>head
-    cdef size_t n = len(ends) - 1, d = len(sizes), i, a, at, length, total = whole.shape[0]
+    cdef size_t n = len(ends) - 1, d = len(sizes), i, a, at
     cdef int fault = 0
-    cdef int previous
     cdef uint32_t q
     questions = np.zeros((n, answers), np.uint16)
     found = np.zeros(d + 1, np.int64)
@@ -625,31 +669,11 @@ def split_messages(data, const int64_t[::1] ends, bytes head, const int64_t[::1]
         raise ValueError("a head has 9 bytes")
     with nogil:
         for i in range(n):
-            if ends[i] < 0 or ends[i + 1] < ends[i] or <size_t>ends[i + 1] > total:
-                fault = 1
-                break
-            length = ends[i + 1] - ends[i]
-            m = &whole[0] + ends[i] if total else NULL
-            fault = 1 if length < 9 else 2 if m[0] != start[0] else 3 if memcmp(m, start, 9) else 0
+            fault = message_fault(whole, ends[i], ends[i + 1], start, sizes, answers, &question[i, 0] if answers else NULL)
             if fault:
                 break
-            at, previous = 9, -1
             for a in range(answers):
-                if at + 2 > length:
-                    fault = 1
-                    break
-                q = m[at] | <uint32_t>m[at + 1] << 8
-                fault = 4 if q >= d else 5 if <int>q <= previous else 1 if at + 2 + sizes[q] > length else 0
-                if fault:
-                    break
-                question[i, a] = <uint16_t>q
-                count[q] += 1
-                previous = q
-                at += 2 + sizes[q]
-            if not fault and at != length:
-                fault = 1
-            if fault:
-                break
+                count[question[i, a]] += 1
     if fault:
         return None, [], (i, fault)
     reports = [np.empty(found[q] * sizes[q], np.uint8) for q in range(d)]
