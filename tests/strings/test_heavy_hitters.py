@@ -247,7 +247,7 @@ def test_an_absent_string_that_collides_with_two_frequent_ones_is_not_reported()
         assert ((low < 0.5) & (high > 0.5)).all()
 
 
-@pytest.mark.parametrize("top", [0.9, 0.5])
+@pytest.mark.parametrize("top", [pytest.param(0.9, marks=pytest.mark.long), 0.5])
 def test_the_stated_share_holds_beside_a_very_frequent_string(top):
     """The population has one word with half of the people or more, and one that is just above the stated share."""
     stated = HeavyHitters(4.0, max_bytes=5, alphabet=LETTERS, n=200_000).run(["abcde"] * 200_000, rng=1).smallest_share
