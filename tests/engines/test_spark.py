@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 import ldpfast as ldp
 import ldpfast.spark
-from ldpfast.estimation import Frequencies, GaussianMean, RangeQueries, TruncatedMean, VectorMean
+from ldpfast.estimation import Frequencies, GaussianMean, HeavyHitters, RangeQueries, TruncatedMean, VectorMean
 
 from ..support.errors import raises
 from ..support.examples import assert_same_estimate
@@ -106,6 +106,7 @@ def test_problems_conclude_as_in_one_process(people, table):
     for problem, column, x in (
         (TruncatedMean(1.0, moment=2, radius=60.0, n=len(ids)), "age", age),
         (RangeQueries(N, 1.0), "id", ids),
+        (HeavyHitters(2.0, max_bytes=12, n=N, buckets=16), "region", table["region"].tolist()),
         (box, ["age", "height"], table[["age", "height"]].to_numpy()),
     ):
         name = column if isinstance(column, str) else ", ".join(column)

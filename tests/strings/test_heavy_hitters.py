@@ -332,3 +332,22 @@ def test_false_discoveries_misses_and_coverage(epsilon, functions):
     assert false / RUNS <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / RUNS)
     assert missed / asked <= 0.05
     assert covered / RUNS >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / RUNS)
+
+
+def test_the_search_does_not_depend_on_the_number_of_threads(monkeypatch):
+    """Also where more continuations pass than are kept, which is forced here."""
+    from ldpfast.estimation.strings import _search
+
+    monkeypatch.setattr(_search, "CAPACITY", 4)
+    monkeypatch.setattr(_search, "MOST_SCORES", 4)
+    counted = SMALL.collect(np.array(words(60))[np.arange(60_000) % 60], rng=1)
+    before, found = ldp.get_num_threads(), []
+    try:
+        for threads in (1, 3):
+            ldp.set_num_threads(threads)
+            with pytest.warns(UserWarning, match="more prefixes of 5 symbols passed"):
+                found.append(counted.estimate())
+    finally:
+        ldp.set_num_threads(before)
+    assert found[0] == found[1]
+    assert found[0].strings == found[1].strings

@@ -14,7 +14,7 @@ from ._decoded import DecodedSketch
 from ._independent import independent
 from ._levels import MAX_SURVIVORS, Level, continuations
 
-CAPACITY = 1 << 16  # continuations that one thread keeps at a time
+CAPACITY = 1 << 16  # continuations of one prefix that are kept
 MOST_SCORES = 1 << 14  # of the best continuations, where there are more than that
 PASSES, MIN_GAIN = 3, 0.9  # over all candidates, and by how much a pass must lower the threshold
 
@@ -76,10 +76,8 @@ def search_level(
     if not start:  # the empty prefix, divided among threads
         parents, start = np.arange(symbols + 1, dtype=np.uint8)[:, np.newaxis], 1
     z = float(-ndtri(1 / max(2, candidates)))
-    moment, factor = (
-        decoded.second_moment,
-        functions / (functions - 1),
-    )  # of a score, which lacks one function, in a share
+    moment = decoded.second_moment
+    factor = functions / (functions - 1)  # of a score, which lacks one function, in a share
     for _ in range(PASSES):
         threshold = z * decoded.absent(decoded.n, functions, moment)
         rows, scores, cut = _best(decoded, parents, start, threshold / factor)
@@ -122,10 +120,15 @@ def _scored(
     hashes, table = decoded.mechanism._hashes[decoded.part], decoded.table
     symbols = decoded.mechanism.domain.symbols
 
-    def work(first: int, stop: int) -> tuple[Any, Any, int]:
-        return hashes.search(table, parents[first:stop], start, symbols, least, CAPACITY)
+    def work(first: int, stop: int) -> list[tuple[Any, Any, int]]:
+        # One prefix after another: what is returned does not depend on the number of threads.
+        found = []
+        for at in range(first, stop):
+            rows, scores, count = hashes.search(table, parents[at : at + 1], start, symbols, least, CAPACITY)
+            found.append((rows.copy(), scores.copy(), count))
+        return found
 
-    found = _threads.parallel_map(work, len(parents), 1, len(parents) << 16)
+    found = [part for parts in _threads.parallel_map(work, len(parents), 1, len(parents) << 16) for part in parts]
     rows, scores = (np.concatenate([part[i] for part in found]) for i in (0, 1))
     return rows, scores, sum(part[2] for part in found)
 
