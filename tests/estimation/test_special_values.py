@@ -65,7 +65,7 @@ QUESTIONS = {
     **{name: problem for name, (problem, _) in PROBLEMS.items()},
     **{f"{name} {ends}": make(*INTERVALS[ends]) for name, make in ON_INTERVALS.items() for ends in INTERVALS},
     **{f"{name} {radius:g}": make(radius) for name, make in WITH_RADIUS.items() for radius in (1e-18, 1e18)},
-    **{str(kind): kind.mechanism for kind in KINDS},
+    **{str(kind): kind.mechanism for kind in KINDS if not kind.mechanism.domain.reads_columns},
 }
 
 FLOATS = ("float16", "float32", "float64", ">f8")

@@ -30,6 +30,12 @@ def opposite_records(mechanism):
         return domain.lower, domain.upper
     if kind == "Reals":
         return -0.2, 0.3
+    if kind == "Strings":  # in different buckets of all functions
+        letters = [chr(point) for point in range(ord("a"), ord("z"))]
+        buckets = mechanism._hashes[0].buckets(domain.records(letters)[0])
+        return letters[0], next(
+            letter for letter, row in zip(letters, buckets, strict=True) if (row != buckets[0]).all()
+        )
     if kind == "Examples":
         features = np.full(domain.features, 0.3)
         return np.append(features, 1.0), np.append(-features, 1.0)
