@@ -334,6 +334,14 @@ def test_false_discoveries_misses_and_coverage(epsilon, functions):
     assert covered / RUNS >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / RUNS)
 
 
+def test_a_level_with_two_candidates_keeps_what_people_have():
+    """All strings have ended before the last levels, so that each has one continuation."""
+    problem = HeavyHitters(4.0, max_bytes=12, alphabet="abcdefghijklmnopqrstuvwxyz", n=300_000)
+    found = problem.run(["ab", "c"] * 150_000, rng=1)
+    assert set(found.strings) == {"ab", "c"}
+    assert found.steps[-1].candidates == 2
+
+
 def test_the_search_does_not_depend_on_the_number_of_threads(monkeypatch):
     """Also where more continuations pass than are kept, which is forced here."""
     from ldpfast.estimation.strings import _search

@@ -13,6 +13,7 @@ from ...mechanisms._sketch_response import MAX_LEVELS
 
 MAX_CANDIDATES = 1 << 24  # that are scored at a level
 MAX_SURVIVORS = 1 << 12  # prefixes that a level keeps, at most
+FEWEST_CANDIDATES = 20  # for which a threshold is computed, so that a few are not all kept
 FOUND = 0.95  # probability with which a string of the stated share is found
 SECOND_MOMENT = 0.01  # of the shares of a population in plans: frequency lists of words have about this value
 LEAST_VARIANCE = 1e-12  # of a decoded bit, at very large epsilon
@@ -78,6 +79,13 @@ def spread(domain: Strings, count: int, needed: int) -> tuple[int, ...] | None:
     return tuple(rest)
 
 
+def quantile_of(candidates: int) -> float:
+    """Return how many standard deviations fewer than one of so many absent candidates is expected to exceed."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(1 / max(FEWEST_CANDIDATES, candidates)))
+
+
 @dataclass(frozen=True)
 class Test:
     """A test that a string must pass: its score, without the largest number, must be above a threshold.
@@ -139,7 +147,7 @@ def planned_tests(mechanism: SketchResponse, levels: list[Level], n: int, false_
     for level in levels:
         people = n / (2 * len(levels))
         absent = score_deviation(mechanism, 0.0, people, SECOND_MOMENT)
-        tests.append(Test(float(-ndtri(1 / max(2, level.candidates(symbols)))) * absent, people, SECOND_MOMENT))
+        tests.append(Test(quantile_of(level.candidates(symbols)) * absent, people, SECOND_MOMENT))
     kept = min(MAX_SURVIVORS, max(1, math.ceil(1 / max(min(test.threshold for test in tests), 1e-6))))
     absent = score_deviation(mechanism, 0.0, n / 2, SECOND_MOMENT)
     return [*tests, Test(float(-ndtri(false_discovery / kept)) * absent, n / 2, SECOND_MOMENT)]

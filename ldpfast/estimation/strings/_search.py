@@ -12,7 +12,7 @@ from ... import _threads
 from ..._typing import Floats
 from ._decoded import DecodedSketch
 from ._independent import independent
-from ._levels import MAX_SURVIVORS, Level, continuations
+from ._levels import MAX_SURVIVORS, Level, continuations, quantile_of
 
 CAPACITY = 1 << 16  # continuations of one prefix that are kept
 MOST_SCORES = 1 << 14  # of the best continuations, where there are more than that
@@ -67,15 +67,13 @@ def search_level(
         Largest number of continuations that are returned, those with the largest scores.
     parents : ndarray of uint8, shape (n, start)
     """
-    from scipy.special import ndtri
-
     symbols, functions = decoded.mechanism.domain.symbols, decoded.mechanism.functions
     ended = parents[:, -1] == 0 if level.start else np.zeros(len(parents), np.bool_)
     candidates = int(ended.sum()) + int((~ended).sum()) * continuations(symbols, level.stop - level.start)
     start = level.start
     if not start:  # the empty prefix, divided among threads
         parents, start = np.arange(symbols + 1, dtype=np.uint8)[:, np.newaxis], 1
-    z = float(-ndtri(1 / max(2, candidates)))
+    z = quantile_of(candidates)
     moment = decoded.second_moment
     factor = functions / (functions - 1)  # of a score, which lacks one function, in a share
     for _ in range(PASSES):
@@ -142,8 +140,6 @@ def search(parts: list[DecodedSketch], levels: list[Level]) -> tuple[NDArray[np.
         One per level.
     levels : list of Level
     """
-    from scipy.special import ndtri
-
     rows, steps, moments = np.zeros((1, 0), np.uint8), [], []
     for number, (decoded, level) in enumerate(zip(parts, levels, strict=True)):
         most = levels[number + 1].survivors if number + 1 < len(levels) else MAX_SURVIVORS
@@ -151,7 +147,7 @@ def search(parts: list[DecodedSketch], levels: list[Level]) -> tuple[NDArray[np.
             rows, step, moment = search_level(decoded, level, most, rows)
         else:
             rows, moment = np.zeros((0, level.stop), np.uint8), decoded.second_moment
-            z = float(-ndtri(1 / max(2, level.candidates(decoded.mechanism.domain.symbols))))
+            z = quantile_of(level.candidates(decoded.mechanism.domain.symbols))
             absent = decoded.absent(decoded.n, decoded.mechanism.functions, moment) if decoded.n else np.inf
             step = SearchStep(level.stop, 0, 0, z * absent, False)
         steps.append(step)
