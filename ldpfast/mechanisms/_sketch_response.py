@@ -104,7 +104,7 @@ class SketchResponse(Mechanism):
     Privacy
     -------
     Exactly `epsilon_realized`-LDP, the guarantee of `response`: which function is reported does not depend on the record, and
-    the rest of the report is that of `response` about a bucket. The hash functions are public. The time of `response` may
+    the rest of the report is the report of `response` about a bucket. The hash functions are public. The time of `response` may
     depend on the bucket. docs/proofs/sketch.md.
 
     References

@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
+import { watchMemory } from "./memory.mjs";
+
 const { SurveyClient } = await import(pathToFileURL(`${process.env.PACKAGE}/index.mjs`));
 const cases = JSON.parse(readFileSync(process.env.CASES, "utf8"));
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
@@ -86,19 +88,10 @@ test("a record that is refused changes nothing", async () => {
 });
 
 test("secrets and answers are erased from the memory of the module", async () => {
-  let memory;
-  const instantiate = WebAssembly.instantiate;
-  WebAssembly.instantiate = async (...given) => {
-    const instance = await instantiate(...given);
-    memory = instance.exports.memory;
-    return instance;
-  };
   const storage = new Storage();
-  const client = await open(first, storage);
-  WebAssembly.instantiate = instantiate;
+  const { client, isThere } = await watchMemory(() => open(first, storage));
   const message = client.answer(first.record);
   const ledger = Buffer.from([...storage.entries.values()][0], "hex");
-  const isThere = (bytes) => Buffer.from(memory.buffer).includes(Buffer.from(bytes));
   assert.equal(isThere(ledger.subarray(44, 76)), false);
   assert.equal(isThere(ledger.subarray(44, 60)), false);
   assert.equal(isThere(message), false);

@@ -347,7 +347,7 @@ def test_the_search_does_not_depend_on_the_number_of_threads(monkeypatch):
     from ldpfast.estimation.strings import _search
 
     monkeypatch.setattr(_search, "CAPACITY", 4)
-    monkeypatch.setattr(_search, "MOST_SCORES", 4)
+    monkeypatch.setattr(_search, "MAX_SCORES", 4)
     counted = SMALL.collect(np.array(words(60))[np.arange(60_000) % 60], rng=1)
     before, found = ldp.get_num_threads(), []
     try:

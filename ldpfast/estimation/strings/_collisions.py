@@ -15,8 +15,8 @@ from ...results import BoundedSum
 class WithCollisions:
     """Limits of a sum of noise and collisions, each with half of the error probability.
 
-    Collisions are few and large: the variance v of their sum is that of a Poisson number of collisions of the largest possible
-    size a, with mean v / a^2. A normal variable with this variance would be too small by far in the tail.
+    Collisions are few and large: a Poisson number of collisions of the largest possible size a, with mean v / a^2, has the
+    variance v of their sum. A normal variable with this variance would be too small by far in the tail.
 
     Attributes
     ----------

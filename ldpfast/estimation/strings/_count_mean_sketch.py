@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from ...domains import Strings
-from ...mechanisms import SketchResponse
 from ...privacy import Guarantee
 from ...reports import Aggregator
 from ...results import SHARES
@@ -155,14 +154,7 @@ class CountMeanSketch(StringProblem[SketchEstimate]):
     salt: str = ""
 
     def __post_init__(self) -> None:
-        mechanism = SketchResponse(
-            self.epsilon,
-            max_bytes=self.max_bytes,
-            alphabet=self.alphabet,
-            buckets=self.buckets,
-            functions=self.functions,
-            salt=self.salt,
-        )
+        mechanism = self._sketch()
         self._define(mechanism, mechanism.domain)
 
     def _reports_about_strings(self, n: int, liars: int) -> float:

@@ -120,7 +120,7 @@ class DecodedSketch:
         others : float or ndarray, shape (strings,)
             Sum of the shares of strings that are in none of the buckets of the functions that are used.
         second_moment : float, optional
-            Upper limit of the sum of the squared shares of all other strings. The default is that of all.
+            Upper limit of the sum of the squared shares of all other strings. The default is the limit for all strings.
         """
         line, m = self.mechanism.line, self.mechanism.buckets
         functions = np.arange(len(self.people))

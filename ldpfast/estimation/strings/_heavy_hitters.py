@@ -13,7 +13,6 @@ from ... import _check
 from ..._typing import Floats
 from ..._warnings import warn
 from ...domains import Strings
-from ...mechanisms import SketchResponse
 from ...reports import Aggregator
 from ...results import SHARES, IntervalRule, Normal, SmallSampleWarning
 from .._frequencies import FrequencyEstimate
@@ -190,14 +189,7 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             false_discovery=_check.probability("false_discovery", self.false_discovery),
             functions=_check.integer("functions", self.functions, 2, 64),
         )
-        whole = SketchResponse(
-            self.epsilon,
-            max_bytes=domain.max_bytes,
-            alphabet=self.alphabet,
-            buckets=self.buckets,
-            functions=self.functions,
-            salt=self.salt,
-        )
+        whole = self._sketch()
         self._define(replace(whole, prefixes=best_prefixes(domain, whole, self.n)), domain)
 
     @property
@@ -309,14 +301,11 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             shared[:, function] = count[place] > 1
         shared[shared.all(axis=1)] = False
         rule: IntervalRule = Normal()
-        for _ in range(3):  # each share needs those of the others, and the largest are first
-            others = np.clip(np.sum(shares) - shares, 0, 1)
-            shares, stderr, rule = whole.estimate(buckets, ~shared, others, chosen.second_moment)
+        for _ in range(4):  # the estimate of each share needs the shares of the other strings
             order = np.argsort(-shares, kind="stable")
             places, buckets, shared, shares = places[order], buckets[order], shared[order], shares[order]
-        shares, stderr, rule = whole.estimate(
-            buckets, ~shared, np.clip(np.sum(shares) - shares, 0, 1), chosen.second_moment
-        )
+            others = np.clip(np.sum(shares) - shares, 0, 1)
+            shares, stderr, rule = whole.estimate(buckets, ~shared, others, chosen.second_moment)
         threshold = z * whole.absent(whole.n, functions, chosen.second_moment) if whole.n else math.inf
         names = tuple(mechanism.domain.strings(padded[places]))
         return shares, stderr, rule, names, Test(threshold, whole.n, chosen.second_moment)

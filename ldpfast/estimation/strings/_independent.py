@@ -39,7 +39,7 @@ def independent(
     """Return the strings whose score is above z standard deviations of an absent string.
 
     Strings are tested in descending order of their scores over all functions. A function is left out for a string if its bucket
-    is that of a string that was accepted before, so that an absent string which collides with frequent ones fails.
+    belongs to a string that was accepted before, so that an absent string which collides with frequent ones fails.
 
     Parameters
     ----------

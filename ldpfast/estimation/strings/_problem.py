@@ -12,10 +12,27 @@ from ..protocols import Problem
 
 
 class StringProblem(Problem[Result]):
-    """A problem whose records are strings and whose reports are those of a sketch."""
+    """A problem whose people report hashes of strings by a `SketchResponse`."""
 
     mechanism: SketchResponse
     domain: Strings
+    epsilon: float
+    max_bytes: int
+    alphabet: str | None
+    buckets: int
+    functions: int
+    salt: str
+
+    def _sketch(self) -> SketchResponse:
+        """Return the mechanism of the parameters, without prefixes."""
+        return SketchResponse(
+            self.epsilon,
+            max_bytes=self.max_bytes,
+            alphabet=self.alphabet,
+            buckets=self.buckets,
+            functions=self.functions,
+            salt=self.salt,
+        )
 
     def largest_shift(self, liars: int, n: int) -> float:
         """Return the largest amount by which people who lie can move the share of a string.

@@ -15,7 +15,7 @@ from ._independent import independent
 from ._levels import MAX_SURVIVORS, Level, continuations, quantile_of
 
 CAPACITY = 1 << 16  # continuations of one prefix that are kept
-MOST_SCORES = 1 << 14  # of the best continuations, where there are more than that
+MAX_SCORES = 1 << 14  # continuations above the next limit, if more were found than are kept
 PASSES, MIN_GAIN = 3, 0.9  # over all candidates, and by how much a pass must lower the threshold
 
 
@@ -102,7 +102,8 @@ def _best(
     lowest = least
     rows, scores, count = _scored(decoded, parents, start, least)
     while count > len(rows):  # not all were returned
-        above = float(np.partition(scores, len(scores) - MOST_SCORES)[len(scores) - MOST_SCORES])
+        place = len(scores) - MAX_SCORES
+        above = float(np.partition(scores, place)[place])
         if above <= least:
             break  # they have the same score
         least = above
