@@ -158,9 +158,9 @@ class PersonKeys:
         """
         return self._keys(persons, (SERIES, series), (QUESTION, question.encode()), (DESCRIPTION, description))
 
-    def round(self, question: str, description: bytes, number: int, persons: Persons) -> QuestionKeys:
+    def round(self, series: bytes, question: str, description: bytes, number: int, persons: Persons) -> QuestionKeys:
         """Return the keys of one round of a repeated question."""
-        fields = ((SERIES, NO_SERIES), (QUESTION, question.encode()), (DESCRIPTION, description))
+        fields = ((SERIES, series), (QUESTION, question.encode()), (DESCRIPTION, description))
         return self._keys(persons, *fields, (ROUND, number.to_bytes(8, "little")))
 
     def assignment(self, series: bytes, persons: Persons) -> QuestionKeys:

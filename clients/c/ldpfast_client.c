@@ -21,16 +21,21 @@ enum { HEADER = 88, PART = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
 enum { TABLE_VERSION = 3, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
 /* Before the checksum, if there are waves: digest, number of turns, whether the series goes on, number of the wave. */
 enum { PANEL = 40, TURNS_AT = 32, ENDLESS_AT = 34, WAVE_AT = 36 };
+/* The same in rounds: digest, largest number of rounds of a person, number of the round. In the header they are a number of waves. */
+enum { ROUNDS_AT = 32, ROUND_AT = 36, IN_ROUNDS = 0xffff };
+/* After the numbers of the declared questions of a question in rounds: bits, shift, integers and description of the second response. */
+enum { SECOND = 64, SECOND_SHIFT_AT = 2, SECOND_INTEGERS_AT = 8, SECOND_DESCRIPTION_AT = 32 };
 enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, MAX_DECLARED = 1 << 15, MAX_WAVES = 1 << 10 };
 #define MAX_STEPS (1u << 31)
 enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP };
-enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3, SUBSET_SELECTION = 4 };
+enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3, SUBSET_SELECTION = 4, TWO_RESPONSES = 5 };
 
 /* Tags of the fields of derived keys. */
 enum {
     FIELD_SERIES = 1,
     FIELD_QUESTION = 2,
     FIELD_ASSIGNMENT = 3,
+    FIELD_ROUND = 4,
     FIELD_PADDING = 5,
     FIELD_DESCRIPTION = 6,
     FIELD_TICKET = 7,
@@ -46,14 +51,20 @@ typedef struct {
 } part;
 
 typedef struct {
+    uint8_t bits;
+    uint16_t shift;
+    uint64_t integer[3];
+} response_coin;
+
+typedef struct {
     part parts[SURVEY_PARTS];
     uint32_t count; /* of the parts */
     uint16_t number[SURVEY_PARTS];
-    uint8_t mechanism, bits;
-    uint16_t shift;
+    uint8_t mechanism;
     uint32_t k, name_bytes, tickets;
     const uint8_t *name, *description;
-    uint64_t integer[3];
+    response_coin coin, second; /* the second response of a round, if there is one */
+    const uint8_t *second_description;
 } question;
 
 static uint16_t read_u16(const uint8_t *from)
@@ -75,6 +86,12 @@ static uint64_t read_u64(const uint8_t *from)
     uint64_t value;
     memcpy(&value, from, sizeof value);
     return value;
+}
+
+static response_coin read_coin(uint8_t bits, const uint8_t *shift, const uint8_t *integers)
+{
+    const response_coin found = {bits, read_u16(shift), {read_u64(integers), read_u64(integers + 8), read_u64(integers + 16)}};
+    return found;
 }
 
 static part read_part(const ldpfast_client *c, uint32_t number)
@@ -99,11 +116,9 @@ static question read_question(const ldpfast_client *c, uint32_t number)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * c->values + (size_t)QUESTION * number;
     const uint8_t *numbers = c->table + read_u32(at + 44);
-    question q = {.count = read_u16(at), .mechanism = at[4], .bits = at[5], .shift = read_u16(at + 6), .k = 1};
+    question q = {.count = read_u16(at), .mechanism = at[4], .coin = read_coin(at[5], at + 6, at + 16), .k = 1};
     q.name = c->table + read_u32(at + 8);
     q.name_bytes = read_u32(at + 12);
-    for (size_t i = 0; i < 3; i++)
-        q.integer[i] = read_u64(at + 16 + 8 * i);
     q.tickets = read_u32(at + 40);
     q.description = at + 48;
     for (uint32_t i = 0; i < q.count; i++) {
@@ -111,12 +126,17 @@ static question read_question(const ldpfast_client *c, uint32_t number)
         q.parts[i] = read_part(c, q.number[i]);
         q.k *= q.parts[i].k; /* at most MAX_SYMBOLS: ldpfast_open has checked it */
     }
+    if (q.mechanism == TWO_RESPONSES) {
+        const uint8_t *second = numbers + 2 * (size_t)q.count;
+        q.second = read_coin(second[0], second + SECOND_SHIFT_AT, second + SECOND_INTEGERS_AT);
+        q.second_description = second + SECOND_DESCRIPTION_AT;
+    }
     return q;
 }
 
 static size_t report_bytes(const question *q)
 {
-    if (q->mechanism != RANDOMIZED_RESPONSE)
+    if (q->mechanism != RANDOMIZED_RESPONSE && q->mechanism != TWO_RESPONSES)
         return (q->k + 7) / 8;
     return q->k <= 1 << 8 ? 1 : q->k <= 1 << 16 ? 2 : 4;
 }
@@ -165,26 +185,26 @@ static int part_is_valid(const ldpfast_client *c, uint32_t number, uint64_t firs
 }
 
 /* Whether every word gives a symbol, and the factor in the place of the division is that of randomized_response.h. */
-static int response_is_valid(const question *q)
+static int response_is_valid(uint32_t k, const response_coin *p)
 {
-    const uint64_t direct = q->integer[0], words = q->integer[1], reciprocal = q->integer[2], half = words / 2;
+    const uint64_t direct = p->integer[0], words = p->integer[1], reciprocal = p->integer[2], half = words / 2;
     if (words == 0 || direct == 0)
         return 0;
-    if (q->bits == 64)
-        return (0 - direct) / q->k == words && (0 - direct) % q->k == 0 && q->shift == 0 &&
+    if (p->bits == 64)
+        return (0 - direct) / k == words && (0 - direct) % k == 0 && p->shift == 0 &&
                reciprocal == UINT64_MAX / words + (words > 1 && (words & (words - 1)) == 0);
-    if (q->bits != 32 || q->k > 256 || words % 2 || words > UINT32_MAX || direct + q->k * words != (uint64_t)1 << 32 ||
-        q->shift > 30)
+    if (p->bits != 32 || k > 256 || words % 2 || words > UINT32_MAX || direct + k * words != (uint64_t)1 << 32 || p->shift > 30)
         return 0;
-    return (uint64_t)1 << q->shift < half && half <= (uint64_t)2 << q->shift &&
-           reciprocal == (((uint64_t)1 << (32 + q->shift)) + half - 1) / half;
+    return (uint64_t)1 << p->shift < half && half <= (uint64_t)2 << p->shift &&
+           reciprocal == (((uint64_t)1 << (32 + p->shift)) + half - 1) / half;
 }
 
 static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t first, uint64_t end)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * c->values + (size_t)QUESTION * number;
     const uint32_t count = read_u16(at), numbers = read_u32(at + 44);
-    if (count == 0 || count > SURVEY_PARTS || read_u16(at + 2) != 0 || !is_inside(numbers, 2 * count, first, end) ||
+    const uint32_t second = at[4] == TWO_RESPONSES ? SECOND : 0;
+    if (count == 0 || count > SURVEY_PARTS || read_u16(at + 2) != 0 || !is_inside(numbers, 2 * count + second, first, end) ||
         read_u32(at + 12) == 0 || !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
         return 0;
     uint64_t k = 1;
@@ -202,13 +222,16 @@ static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t 
     const question q = read_question(c, number);
     if (q.tickets == 0 || q.tickets > (c->answers == 1 ? MAX_TICKETS : 1))
         return 0;
+    const response_coin *p = &q.coin;
+    if (c->rounds || q.mechanism == TWO_RESPONSES) /* there are two responses in rounds, and only there */
+        return c->rounds && q.mechanism == TWO_RESPONSES && response_is_valid(q.k, p) && response_is_valid(q.k, &q.second);
     if (q.mechanism == RANDOMIZED_RESPONSE)
-        return response_is_valid(&q);
+        return response_is_valid(q.k, p);
     if (q.mechanism == SUBSET_SELECTION)
-        return q.bits == 64 && q.shift == 0 && q.k <= 1 << 16 && q.integer[0] != 0 && q.integer[1] > 0 && q.integer[1] < q.k &&
-               q.integer[2] < 1 << SUBSET_DIGITS;
-    return (q.mechanism == SYMMETRIC_UNARY || q.mechanism == OPTIMIZED_UNARY) && q.bits == 64 && q.shift == 0 &&
-           q.integer[0] != 0 && q.integer[0] <= (uint64_t)1 << 63 && (q.integer[1] | q.integer[2]) == 0;
+        return p->bits == 64 && p->shift == 0 && q.k <= 1 << 16 && p->integer[0] != 0 && p->integer[1] > 0 &&
+               p->integer[1] < q.k && p->integer[2] < 1 << SUBSET_DIGITS;
+    return (q.mechanism == SYMMETRIC_UNARY || q.mechanism == OPTIMIZED_UNARY) && p->bits == 64 && p->shift == 0 &&
+           p->integer[0] != 0 && p->integer[0] <= (uint64_t)1 << 63 && (p->integer[1] | p->integer[2]) == 0;
 }
 
 static int checksum_is_valid(const uint8_t *table, size_t bytes)
@@ -223,9 +246,11 @@ static int checksum_is_valid(const uint8_t *table, size_t bytes)
     return differences == 0;
 }
 
-/* Whether the turns of a survey with waves are possible. */
+/* Whether the turns of a survey with waves, or the rounds of a repeated one, are possible. */
 static int panel_is_valid(const uint8_t *panel, uint32_t waves)
 {
+    if (waves == IN_ROUNDS)
+        return read_u32(panel + ROUNDS_AT) != 0 && read_u32(panel + ROUND_AT) < UINT32_MAX;
     const uint32_t turns = read_u16(panel + TURNS_AT), endless = read_u16(panel + ENDLESS_AT), wave = read_u32(panel + WAVE_AT);
     return 2 <= waves && waves <= MAX_WAVES && 1 <= turns && turns <= waves && endless <= 1 && 1 <= wave &&
            (endless || wave <= waves);
@@ -242,7 +267,8 @@ static int read_table(ldpfast_client *c, const uint8_t *t, size_t bytes)
     if (values == 0 || values > MAX_DECLARED || questions == 0 || answers == 0 || answers > questions || first > end ||
         (t[9] | t[10] | t[11]) != 0 || (waves && !panel_is_valid(t + end, waves)))
         return LDPFAST_DAMAGED;
-    ldpfast_client found = {t, 0, values, questions, answers, (uint32_t)thresholds, waves, (uint32_t)end};
+    const uint32_t rounds = waves == IN_ROUNDS ? read_u32(t + end + ROUNDS_AT) : 0;
+    ldpfast_client found = {t, 0, values, questions, answers, (uint32_t)thresholds, rounds ? 0 : waves, (uint32_t)end, rounds};
     for (uint32_t i = 0; i < values; i++)
         if (!part_is_valid(&found, i, first, end))
             return LDPFAST_DAMAGED;
@@ -322,9 +348,10 @@ static void absorb_field(derivation *d, uint8_t tag, const void *data, size_t by
     absorb(d, data, bytes);
 }
 
-/* Starts the derivation of a key for a question; or for the choice of questions or the turns, whose tag it is, if that is NULL. */
+/* Starts the derivation of a key for a question, in a round if it is not NULL; or for the choice of questions or the turns, whose tag it
+ * is, if the question is NULL. */
 static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t *series, uint8_t tag, const question *q,
-                            const ldpfast_person *person)
+                            const uint64_t *round, const ldpfast_person *person)
 {
     static const uint8_t zeros[AES_BLOCK];
     uint8_t first[AES_BLOCK] = {0, 'l',          'd',          'p', 'f', 'a', 's',       't',
@@ -336,7 +363,9 @@ static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t 
         absorb_field(d, tag, NULL, 0);
     } else {
         absorb_field(d, FIELD_QUESTION, q->name, q->name_bytes);
-        absorb_field(d, FIELD_DESCRIPTION, q->description, DIGEST_BYTES);
+        absorb_field(d, FIELD_DESCRIPTION, round == NULL ? q->description : q->second_description, DIGEST_BYTES);
+        if (round != NULL)
+            absorb_field(d, FIELD_ROUND, round, sizeof *round);
     }
     absorb_field(d, FIELD_PADDING, zeros, (AES_BLOCK - 5 - d->held) % AES_BLOCK);
     if (person->kind == FIELD_INTEGER)
@@ -422,17 +451,17 @@ static uint32_t symbol_of(const part *p, const cell *c, stream_key *key, uint32_
     return symbol;
 }
 
-static void write_response(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
+static void write_response(uint32_t k, const response_coin *coin, stream_key *key, uint32_t symbol, uint8_t *report)
 {
-    const randomized_response p = {
-        q->k, q->integer[0], q->integer[1], q->integer[2], q->shift, q->bits, STREAM_RANDOMIZED_RESPONSE};
+    const randomized_response p = {k,           coin->integer[0], coin->integer[1],          coin->integer[2],
+                                   coin->shift, coin->bits,       STREAM_RANDOMIZED_RESPONSE};
     const uint8_t byte = (uint8_t)symbol;
     const uint16_t two = (uint16_t)symbol;
     uint16_t reported_two;
     uint32_t reported_four;
-    if (q->k <= 1 << 8) {
+    if (k <= 1 << 8) {
         privatize_randomized_response_u8(&p, key, 0, &byte, 1, report);
-    } else if (q->k <= 1 << 16) {
+    } else if (k <= 1 << 16) {
         privatize_randomized_response_u16(&p, key, 0, &two, 1, &reported_two);
         memcpy(report, &reported_two, sizeof reported_two);
     } else {
@@ -444,19 +473,19 @@ static void write_response(const question *q, stream_key *key, uint32_t symbol, 
 /* The kernels for records of one and of two bytes make the same reports. */
 static void write_set(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
 {
-    const subset_selection p = {q->integer[0], q->k, (uint32_t)q->integer[1], (uint32_t)q->integer[2]};
+    const subset_selection p = {q->coin.integer[0], q->k, (uint32_t)q->coin.integer[1], (uint32_t)q->coin.integer[2]};
     const uint16_t record = (uint16_t)symbol;
     privatize_subset_selection_u16(&p, key, 0, &record, 1, report);
 }
 
 static void write_report(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
 {
-    if (q->mechanism == RANDOMIZED_RESPONSE) {
-        write_response(q, key, symbol, report);
+    if (q->mechanism == RANDOMIZED_RESPONSE || q->mechanism == TWO_RESPONSES) {
+        write_response(q->k, &q->coin, key, symbol, report);
     } else if (q->mechanism == SUBSET_SELECTION) {
         write_set(q, key, symbol, report);
     } else {
-        const unary_encoding p = {q->k, q->integer[0], q->mechanism == OPTIMIZED_UNARY};
+        const unary_encoding p = {q->k, q->coin.integer[0], q->mechanism == OPTIMIZED_UNARY};
         encode_row(&p, key, 0, symbol, report);
     }
 }
@@ -467,6 +496,22 @@ typedef struct {
     const uint8_t *secret;
     const ldpfast_person *person;
 } coin_source;
+
+/* Replaces a permanent answer by the response of the round. */
+static void answer_in_round(const ldpfast_client *c, const coin_source *from, const question *q, uint8_t *report)
+{
+    const uint64_t round = read_u32(c->table + c->panel + ROUND_AT);
+    uint32_t answer = 0;
+    derivation d;
+    stream_key key;
+    memcpy(&answer, report, report_bytes(q));
+    open_derivation(&d, from->secret, c->table + SERIES_AT, 0, q, &round, from->person);
+    absorb_field(&d, FIELD_CATEGORY, &answer, sizeof answer);
+    close_derivation(&d, &key);
+    write_response(q->k, &q->second, &key, answer, report);
+    key_wipe(&key, sizeof key);
+    key_wipe(&answer, sizeof answer);
+}
 
 static void answer_question(const ldpfast_client *c, const coin_source *from, uint32_t number, const question *q,
                             const ldpfast_value *values, uint8_t *report)
@@ -484,7 +529,7 @@ static void answer_question(const ldpfast_client *c, const coin_source *from, ui
         key_wipe(bytes, sizeof bytes);
     } else {
         derivation d;
-        open_derivation(&d, from->secret, c->table + SERIES_AT, 0, q, from->person);
+        open_derivation(&d, from->secret, c->table + SERIES_AT, 0, q, NULL, from->person);
         for (uint32_t i = 0; i < q->count; i++)
             absorb_cell(&d, &q->parts[i], &cells[i]);
         close_derivation(&d, &key);
@@ -492,6 +537,8 @@ static void answer_question(const ldpfast_client *c, const coin_source *from, ui
     for (uint32_t i = 0; i < q->count; i++)
         symbol = symbol * q->parts[i].k + symbol_of(&q->parts[i], &cells[i], &key, i);
     write_report(q, &key, symbol, report);
+    if (q->mechanism == TWO_RESPONSES)
+        answer_in_round(c, from, q, report);
     key_wipe(&key, sizeof key);
     key_wipe(cells, sizeof cells);
     key_wipe(&symbol, sizeof symbol);
@@ -627,7 +674,7 @@ static int has_turn(const ldpfast_client *c, const uint8_t *secret, const ldpfas
     uint8_t own[AES_BLOCK], other[AES_BLOCK];
     uint32_t before = 0;
     derivation turns;
-    open_derivation(&turns, secret, panel, FIELD_TURN, NULL, person);
+    open_derivation(&turns, secret, panel, FIELD_TURN, NULL, NULL, person);
     draw_wave(&turns, (read_u32(panel + WAVE_AT) - 1) % c->waves, own);
     for (uint32_t place = 0; place < c->waves; place++) {
         draw_wave(&turns, place, other);
@@ -662,7 +709,7 @@ int ldpfast_answer(const ldpfast_client *c, const ldpfast_value *values, const u
         return LDPFAST_DAMAGED;
     if (capacity < c->message_bytes)
         return LDPFAST_NO_ROOM;
-    if (c->waves)
+    if (c->waves || c->rounds)
         return LDPFAST_TURN;
     key_open(&master, key);
     const coin_source from = {&master, NULL, NULL};
@@ -685,7 +732,7 @@ int ldpfast_answer_person(const ldpfast_client *c, const ldpfast_value *values, 
         return LDPFAST_PERSON;
     if (c->waves && !has_turn(c, secret, person))
         return LDPFAST_TURN;
-    open_derivation(&assignment, secret, c->table + SERIES_AT, FIELD_ASSIGNMENT, NULL, person);
+    open_derivation(&assignment, secret, c->table + SERIES_AT, FIELD_ASSIGNMENT, NULL, NULL, person);
     const int status = write_message(c, &from, &assignment, values, message, length);
     key_wipe(&assignment, sizeof assignment);
     return status;
@@ -710,8 +757,27 @@ static int is_equal(const uint8_t *one, const uint8_t *other, size_t bytes)
     return 1;
 }
 
-static const uint8_t *series_of(const ldpfast_client *c) { return c->table + (c->waves ? c->panel : SERIES_AT); }
-static uint32_t wave_of(const ldpfast_client *c) { return c->waves ? read_u32(c->table + c->panel + WAVE_AT) : 0; }
+static int has_occasions(const ldpfast_client *c) { return c->waves || c->rounds; }
+static const uint8_t *series_of(const ldpfast_client *c) { return c->table + (has_occasions(c) ? c->panel : SERIES_AT); }
+
+/* Number of the wave or of the round, from 1 on; 0 without them. */
+static uint32_t occasion_of(const ldpfast_client *c)
+{
+    if (c->rounds)
+        return read_u32(c->table + c->panel + ROUND_AT) + 1;
+    return c->waves ? read_u32(c->table + c->panel + WAVE_AT) : 0;
+}
+
+/* Largest number of times that a person answers. */
+static uint64_t most_times(const ldpfast_client *c)
+{
+    const uint8_t *panel = c->table + c->panel;
+    if (c->rounds)
+        return c->rounds;
+    if (!c->waves)
+        return 1;
+    return read_u16(panel + ENDLESS_AT) ? UINT32_MAX : read_u16(panel + TURNS_AT);
+}
 
 /* A stored report. */
 typedef struct {
@@ -763,7 +829,7 @@ static int find_stored(const ldpfast_client *c, const uint8_t *ledger, size_t by
     const uint8_t *end = ledger + bytes - CHECKSUM;
     for (const uint8_t *at = ledger + LEDGER; at < end; at += read_u32(at)) {
         found->end = at + ANSWER;
-        for (uint32_t left = read_u16(at + REPORTS_AT); left > 0 && read_u32(at + ANSWER_WAVE_AT) == wave_of(c); left--) {
+        for (uint32_t left = read_u16(at + REPORTS_AT); left > 0 && read_u32(at + ANSWER_WAVE_AT) == occasion_of(c); left--) {
             read_stored(found->end, end, found);
             if (found->name_bytes == q->name_bytes && is_equal(found->name, q->name, q->name_bytes) &&
                 is_equal(found->description, q->description, DIGEST_BYTES) && found->bytes == report_bytes(q))
@@ -778,7 +844,7 @@ static const uint8_t *find_answer(const ldpfast_client *c, const uint8_t *ledger
 {
     const uint8_t *end = ledger + bytes - CHECKSUM;
     for (const uint8_t *at = ledger + LEDGER; at < end; at += read_u32(at))
-        if (read_u32(at + ANSWER_WAVE_AT) == wave_of(c) && (label == NULL || is_equal(at + LABEL_AT, label, LABEL_BYTES)))
+        if (read_u32(at + ANSWER_WAVE_AT) == occasion_of(c) && (label == NULL || is_equal(at + LABEL_AT, label, LABEL_BYTES)))
             return at;
     return NULL;
 }
@@ -818,7 +884,7 @@ static size_t repeat_message(const ldpfast_client *c, const uint8_t *answer, uin
 static size_t append_answer(const ldpfast_client *c, uint8_t *ledger, size_t bytes, uint8_t *message, size_t length)
 {
     uint8_t *answer = ledger + bytes - CHECKSUM, *to = answer + ANSWER;
-    const uint32_t wave = wave_of(c);
+    const uint32_t wave = occasion_of(c);
     uint16_t reports = 0;
     for (uint8_t *at = message + HEAD; at < message + length; reports++) {
         const uint16_t number = read_u16(at), name_bytes = (uint16_t)read_question(c, number).name_bytes;
@@ -912,15 +978,13 @@ int ldpfast_answer_once(const ldpfast_client *c, const ldpfast_value *values, ui
         *length = repeat_message(c, same, message);
         return *length ? LDPFAST_OK : LDPFAST_LEDGER;
     }
-    if (c->waves && find_answer(c, ledger, *bytes, NULL) != NULL)
+    if (has_occasions(c) && find_answer(c, ledger, *bytes, NULL) != NULL)
         return LDPFAST_PROMISE;
     const int status = ldpfast_answer_person(c, values, ledger + SECRET_AT, &alone, message, message_capacity, length);
     if (status != LDPFAST_OK)
         return status;
     const size_t longer = append_answer(c, ledger, *bytes, message, *length);
-    const uint32_t turns = c->waves ? read_u16(c->table + c->panel + TURNS_AT) : 1;
-    const int is_endless = c->waves && read_u16(c->table + c->panel + ENDLESS_AT);
-    if (!is_endless && count_new(ledger + LEDGER, ledger + longer - CHECKSUM) > c->answers * turns) {
+    if (count_new(ledger + LEDGER, ledger + longer - CHECKSUM) > c->answers * most_times(c)) {
         key_wipe(message, *length);
         key_wipe(ledger + *bytes, longer - *bytes);
         *length = 0;

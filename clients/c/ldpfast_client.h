@@ -22,9 +22,9 @@ enum ldpfast_status {
     LDPFAST_NO_ROOM, /* the capacity is less than ldpfast_message_bytes */
     LDPFAST_PERSON, /* the person is not one of the three kinds */
     LDPFAST_ENTROPY, /* the operating system gave no random bytes */
-    LDPFAST_TURN, /* it is not the turn of the person; or the survey has waves, and there is no secret that decides the turns */
+    LDPFAST_TURN, /* it is not the turn of the person; or the survey has waves or rounds, which need a secret, and there is none */
     LDPFAST_LEDGER, /* the ledger is damaged, or belongs to another series */
-    LDPFAST_PROMISE /* another version was answered in this wave, or the answer would exceed the promise of the series */
+    LDPFAST_PROMISE /* another version was answered in this wave or round, or the answer would exceed the promise of the series */
 };
 
 /* A survey. The table must stay where it is, unchanged. Several threads may use the same client. */
@@ -34,6 +34,7 @@ typedef struct {
     uint32_t values, questions, answers;
     uint32_t thresholds; /* offset in the table */
     uint32_t waves, panel; /* number of waves, or 0; offset of the turns in the table */
+    uint32_t rounds; /* largest number of rounds that a person answers, or 0 */
 } ldpfast_client;
 
 /* The answer to a declared question: a number, for `Mean` and `Histogram`, or the index of a category, for `YesNo` (0 is no) and

@@ -87,6 +87,7 @@ export class SurveyClient {
   answerWithKey(record, key) {
     this.#refuseLedger();
     if (this.#exports.waves() > 0) throw new RangeError("a survey with waves needs answerPerson: a secret decides the turns");
+    if (this.#exports.rounds() > 0) throw new RangeError("a round needs answerPerson: permanent answers depend on a secret");
     const { values, message, capacity, person } = this.#layout;
     const at = this.#prepare(record, "key", key, 0);
     return this.#finish(person, () => this.#exports.answer(values, at, message, capacity));
@@ -177,7 +178,7 @@ export class SurveyClient {
     });
     if (status === TURN) throw new RangeError("it must be the turn of the person, see isTurn");
     if (status !== 0) {
-      throw new RangeError("another version was answered in this wave, or the answer would exceed epsilon of the series");
+      throw new RangeError("another version was answered in this wave or round, or the answer would exceed the promise of the series");
     }
     return made;
   }

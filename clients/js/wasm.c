@@ -18,6 +18,7 @@ EXPORT("values") size_t wasm_values(void) { return ldpfast_values(&client); }
 EXPORT("messageBytes") size_t wasm_message_bytes(void) { return ldpfast_message_bytes(&client); }
 
 EXPORT("waves") size_t wasm_waves(void) { return client.waves; }
+EXPORT("rounds") size_t wasm_rounds(void) { return client.rounds; }
 
 EXPORT("isTurn")
 int wasm_is_turn(const uint8_t *secret, uint32_t kind, int64_t integer, const void *data, size_t bytes)

@@ -23,6 +23,7 @@ from ._questions import ColumnQuestion as ColumnQuestion
 from ._questions import SurveyQuestion as SurveyQuestion
 from ._repeated import Repeated, RepeatedRound
 from ._repeated_client import RepeatedClient
+from ._repeated_survey import RepeatedSurvey, SurveyRound
 from ._result import SurveyResult
 from ._survey import Survey
 from ._versions import Loss
@@ -42,11 +43,13 @@ __all__ = [
     "Repeated",
     "RepeatedClient",
     "RepeatedRound",
+    "RepeatedSurvey",
     "Survey",
     "SurveyClient",
     "SurveyComparison",
     "SurveyPlan",
     "SurveyResult",
+    "SurveyRound",
     "Table",
     "YesNo",
     "compare",

@@ -11,7 +11,7 @@ from ..mechanisms import Mechanism
 from . import _design
 from ._counts import LABEL
 from ._cross import Cross
-from ._design import Item
+from ._design import Item, MechanismMaker
 from ._questions import SurveyQuestion, declared
 
 MAX_QUESTIONS = 1 << 12
@@ -71,7 +71,7 @@ def checked_answers(answers: Any, items: list[Item], questions: dict[str, Any], 
     return _check.integer("answers", answers, 1, len(items))
 
 
-def mechanisms_of(items: list[Item], questions: dict[str, Any], epsilon: float) -> dict[str, Mechanism]:
+def mechanisms_of(items: list[Item], questions: dict[str, Any], make: MechanismMaker) -> dict[str, Mechanism]:
     """Return the mechanism of each item."""
     found = {}
     for item in items:
@@ -79,7 +79,7 @@ def mechanisms_of(items: list[Item], questions: dict[str, Any], epsilon: float) 
         if cells > MAX_CELLS:
             raise ValueError(f"question {item.name!r} must have at most {MAX_CELLS} different answers, got {cells}")
         try:
-            found[item.name] = _design.mechanism_for([questions[part] for part in item.parts], epsilon)
+            found[item.name] = make([questions[part] for part in item.parts])
         except ValueError as error:
             raise ValueError(f"question {item.name!r} cannot be asked with epsilon / answers: {error}") from error
     return found

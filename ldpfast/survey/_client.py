@@ -45,10 +45,15 @@ class SurveyClient:
             raise TypeError(f"ledger must be a Ledger, got {type(ledger).__name__}")
         if ledger is not None and secret is not None:
             raise ValueError("secret and person must be left out with a ledger, which has a secret of its own")
-        if survey.waves is not None and secret is None and ledger is None:
-            raise ValueError(
-                "secret and person, or a ledger, must be given for a survey with waves: they decide the turns"
-            )
+        if secret is None and ledger is None:
+            if survey.waves is not None:
+                raise ValueError(
+                    "secret and person, or a ledger, must be given for a survey with waves: they decide the turns"
+                )
+            if survey._series.rounds is not None:
+                raise ValueError(
+                    "secret and person, or a ledger, must be given for a round of a survey: permanent answers depend on them"
+                )
         check_optional(survey._layout.declared)
         self._survey, self._ledger = survey, ledger
         self._keys = None if person is None or secret is None else PersonKeys(secret, [person])

@@ -11,15 +11,18 @@ from ..mechanisms import Mechanism, RandomizedResponse, SubsetSelection, UnaryEn
 from ..mechanisms._subset_selection import first_density
 from ..reports import MESSAGE_VERSION
 from ._questions import ColumnQuestion
+from ._two_responses import TwoResponses
 
 if TYPE_CHECKING:
     from ._survey import Survey
 
 MAGIC = b"LDPCLNT\x03"  # whose last byte is the version of the table
-RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY, SUBSET_SELECTION = 1, 2, 3, 4
+RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY, SUBSET_SELECTION, TWO_RESPONSES = 1, 2, 3, 4, 5
+IN_ROUNDS = 0xFFFF  # in the place of the number of waves
 CHECKSUM_BYTES = 16
 _HEADER = struct.Struct("<8sB3xI32sHHHH32s")
-_PANEL = struct.Struct("<32sHHI")
+_PANEL, _ROUND = struct.Struct("<32sHHI"), struct.Struct("<32sII")
+_SECOND = struct.Struct("<BxH4x3Q32s")
 _PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<H2xBBHII3QII32s")
 
 
@@ -51,18 +54,25 @@ def client_table(survey: Survey) -> bytes:
         parts.append(_PART.pack(encoding, question.k, numbers))
         rest += more
     asked = zip(layout.items, layout.places, layout.weights, layout.descriptions, strict=True)
-    for item, places, weight, description in asked:
+    for q, (item, places, weight, description) in enumerate(asked):
         name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(survey.mechanisms[item.name])
         numbers, at = struct.pack(f"<{len(places)}H", *places), start + len(rest)
+        mechanism = survey.mechanisms[item.name]
+        if isinstance(mechanism, TwoResponses):
+            numbers += _SECOND.pack(*_coin_of(mechanism.second)[1:], description)
         sizes = (len(places), kind, bits, shift, at + len(numbers), len(name))
-        questions.append(_QUESTION.pack(*sizes, *integers, weight, at, description))
+        questions.append(_QUESTION.pack(*sizes, *integers, weight, at, survey._permanent(q)))
         rest += numbers + name
-    panel, wave, turns = survey._series.panel, survey._series.wave, b""
-    if panel is not None and wave is not None:
-        turns = _PANEL.pack(survey._series.digest, panel.turns, panel.open_ended, wave)
+    series, turns = survey._series, b""
+    panel, rounds = series.panel, series.rounds
+    if panel is not None and series.wave is not None:
+        turns = _PANEL.pack(series.promise, panel.turns, panel.open_ended, series.wave)
+    elif rounds is not None:
+        turns = _ROUND.pack(series.promise, rounds.rounds, rounds.number)
     size = start + len(rest) + len(turns) + CHECKSUM_BYTES
     digest = _schema.digest(survey.schema())
     waves = 0 if panel is None else panel.waves
+    waves = waves if rounds is None else IN_ROUNDS
     numbers_of = (len(declared), len(layout.items), survey.answers, waves)
     header = _HEADER.pack(MAGIC, MESSAGE_VERSION, size, digest, *numbers_of, layout.series)
     body = b"".join([header, *parts, *questions, thresholds, rest, turns])
@@ -70,7 +80,12 @@ def client_table(survey: Survey) -> bytes:
 
 
 def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
-    """Return number, bits, shift and three integers of a mechanism. Optional questions have no other mechanisms."""
+    """Return number, bits, shift and three integers of a mechanism. Optional questions have no other mechanisms.
+
+    Of two responses, they are those of the first.
+    """
+    if isinstance(mechanism, TwoResponses):
+        return TWO_RESPONSES, *_coin_of(mechanism.first)[1:]
     coin: Any = mechanism._coin
     if isinstance(mechanism, RandomizedResponse):
         direct = coin.keep - coin.words_per_symbol

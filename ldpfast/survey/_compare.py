@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from .._table import Table
 from .._typing import Floats
 from ..results import Estimate, LabeledEstimate, require_alike, require_no_overlap
 from ._answers import Answer
+
+if TYPE_CHECKING:
+    from ._result import SurveyResult
 
 MAX_CURVES = 12  # numbers of an answer whose trend can be told from others
 
@@ -252,7 +255,6 @@ def compare(
         pairs = list(zip(names[1:], names, strict=False))
     else:
         pairs = [(name, reference) for name in names if name != reference]
-    differences = {}
     for question in questions:
         for group, other in pairs:
             a, b = answers[group][question], answers[other][question]
@@ -261,9 +263,30 @@ def compare(
                 require_no_overlap(a, b)
             except ValueError as error:
                 raise ValueError(f"results {group!r} and {other!r}, question {question!r}: {error}") from None
-            differences[question, group, other] = a._minus(b)
-    found = {(name, question): answers[name][question] for name in names for question in questions}
-    return SurveyComparison(confidence, names, differences, found)
+    return _comparison(answers, questions, pairs, confidence)
+
+
+def compare_rounds(results: Mapping[str, SurveyResult], confidence: float) -> SurveyComparison:
+    """Return the differences of two rounds of a survey, whose answers have half of the variance of a difference each."""
+    before, after = results
+    level = _check.probability("confidence", confidence)
+    return _comparison(dict(results), list(results[before]), [(after, before)], level)
+
+
+def _comparison(
+    answers: Mapping[Any, Mapping[str, Any]],
+    questions: Sequence[str],
+    pairs: Sequence[tuple[Any, Any]],
+    confidence: float,
+) -> SurveyComparison:
+    """Return the differences of answers to some questions between pairs of results."""
+    differences = {
+        (question, group, other): answers[group][question]._minus(answers[other][question])
+        for question in questions
+        for group, other in pairs
+    }
+    found = {(name, question): answers[name][question] for name in answers for question in questions}
+    return SurveyComparison(confidence, tuple(answers), differences, found)
 
 
 def holm(pvalues: Floats) -> Floats:

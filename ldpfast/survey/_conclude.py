@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,13 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 
-def conclude(survey: Survey, counted: Aggregator, is_pooled: bool, weights: GroupWeights | None = None) -> SurveyResult:
+def conclude(
+    survey: Survey,
+    counted: Aggregator,
+    is_pooled: bool,
+    weights: GroupWeights | None = None,
+    adjust: Callable[[int, Shares], Shares] | None = None,
+) -> SurveyResult:
     """Return the answers to all questions from counts.
 
     Parameters
@@ -35,6 +42,8 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool, weights: Grou
         Whether a question is estimated from all answers that hold it.
     weights : GroupWeights, optional
         Weights of the groups of people that have a row of counts each, for one result of all.
+    adjust : callable, optional
+        Function of the number of a question and of its shares that returns other shares.
     """
     layout, states = survey._layout, counted._states
     together = dict(zip(layout.pairs, np.moveaxis(states[1], -1, 0).tolist(), strict=True))
@@ -55,6 +64,8 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool, weights: Grou
     if weights is not None:
         weights.require_answers({item.name: n for item, n in zip(layout.items, asked_of, strict=True)})
         shares = {name: weights.shares(found) for name, found in shares.items()}
+    if adjust is not None:
+        shares = {item.name: adjust(q, shares[item.name]) for q, item in enumerate(layout.items)}
     answers: dict[str, Answer] = {}
     for item, counter, n in zip(layout.items, counters, asked_of, strict=True):
         parts = [layout.declared[part] for part in item.parts]

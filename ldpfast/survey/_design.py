@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from ._mechanisms import for_symbols
 from ._questions import ColumnQuestion, SurveyQuestion
 
 WORDS = 1 << 32  # random words that choose one question
+
+MechanismMaker = Callable[[list[ColumnQuestion]], Mechanism]  # for the questions that an answer combines
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,11 @@ def mechanism_for(parts: list[ColumnQuestion], epsilon: float) -> Mechanism:
     return parts[0].mechanism(epsilon) if len(parts) == 1 else for_symbols(math.prod(part.k for part in parts), epsilon)
 
 
+def maker(epsilon: float, answers: int) -> MechanismMaker:
+    """Return the function that makes the mechanism of each of several answers, with a part of epsilon."""
+    return partial(mechanism_for, epsilon=epsilon_per_answer(epsilon, answers))
+
+
 def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
     """Return the limits of the random words that choose one question: all but the first and last of the cumulative sums."""
     total, cumulative, limits = sum(weights), Fraction(0), []
@@ -74,13 +82,14 @@ def variance_of_answer(mechanism: Mechanism, parts: list[ColumnQuestion]) -> flo
 
 def best_answers(items: list[Item], questions: dict[str, SurveyQuestion], epsilon: float) -> int:
     """Return the number of answers per person with the smallest sum of variances; the smallest number among equals."""
-    return min(range(1, len(items) + 1), key=lambda m: sum(answer_variances(items, questions, epsilon, m)))
+    numbers = range(1, len(items) + 1)
+    return min(numbers, key=lambda m: sum(answer_variances(items, questions, maker(epsilon, m), m)))
 
 
 def answer_variances(
     items: list[Item],
     questions: dict[str, Any],
-    epsilon: float,
+    make: MechanismMaker,
     answers: int,
     variance: Callable[[Mechanism, list[ColumnQuestion]], float] = variance_of_answer,
 ) -> list[float]:
@@ -89,7 +98,7 @@ def answer_variances(
     for item in items:
         parts = [questions[name] for name in item.parts]
         try:
-            mechanism = mechanism_for(parts, epsilon_per_answer(epsilon, answers))
+            mechanism = make(parts)
         except ValueError:
             found.append(math.inf)
             continue

@@ -18,6 +18,7 @@ from . import _design
 from ._design import Item
 from ._mechanisms import uses_numbers
 from ._questions import ColumnQuestion
+from ._two_responses import TwoResponses
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ class SurveyLayout:
                 columns.append(item.name)
                 parts.append(("number", *declared[item.name].kernel_part()[1:]))
             width = mechanism.domain.kernel_dtype(np.zeros(0)).itemsize
-            asked.append((places, mechanism._pipeline.kernel, width))
+            asked.append((places, _kernel_of(mechanism), width))
         thresholds = _design.thresholds([item.weight for item in items])
         return cls(
             declared,
@@ -93,7 +94,7 @@ class SurveyLayout:
             list(mechanisms),
             answers,
             series,
-            [_description(declared, item, mechanism) for item, mechanism in zip(items, mechanisms, strict=True)],
+            [description(declared, item, mechanism) for item, mechanism in zip(items, mechanisms, strict=True)],
             head,
             columns,
             [places for places, *_ in asked],
@@ -124,7 +125,12 @@ class SurveyLayout:
         return [((len(self.items),), np.int64), ((len(self.pairs),), np.int64), *formats]
 
 
-def _description(declared: dict[str, ColumnQuestion], item: Item, mechanism: Mechanism) -> bytes:
+def _kernel_of(mechanism: Mechanism) -> Any:
+    """Return the compiled kernel of the fresh reports; of a round, which has only reports with personal keys, the first one."""
+    return (mechanism.first if isinstance(mechanism, TwoResponses) else mechanism)._pipeline.kernel
+
+
+def description(declared: dict[str, ColumnQuestion], item: Item, mechanism: Mechanism) -> bytes:
     """Return the digest of everything that fixes the distribution and the meaning of the reports to an asked question.
 
     The name, the weight and the place of the question are not part of it: the survey can change around it. The names of the

@@ -92,7 +92,7 @@ class Ledger:
         with _LOCK:
             data = self._read()
             if not data:
-                series = survey._series.digest.hex()
+                series = survey._series.promise.hex()
                 data = {"ldpfast_ledger": VERSION, "series": series, "secret": secrets.token_hex(32), "answers": []}
                 self._write(data)
             return bytes.fromhex(_of_series(data, survey)["secret"])
@@ -114,32 +114,30 @@ class Ledger:
         """
         with _LOCK:
             data, label = _of_series(self._read(), survey), survey.fingerprint
-            in_wave = [answer for answer in data["answers"] if answer["wave"] == survey.wave]
-            for answer in in_wave:
+            entry, most = survey._series.entry, survey._series.most_reports
+            same = [answer for answer in data["answers"] if answer["wave"] == entry]
+            for answer in same:
                 if answer["survey"] == label:
                     return [(q, bytes.fromhex(report)) for q, report, *_ in answer["reports"]]
-            if in_wave and survey.wave is not None:
+            if same and entry is not None:
                 raise ValueError(
-                    f"the survey must be the version that was answered in wave {survey.wave}, got another one"
+                    f"the survey must be the version that was answered in {_named(survey)}, got another one"
                 )
             layout = survey._layout
             stored = {
-                (name, description): report
-                for answer in in_wave
-                for _, report, name, description, _ in answer["reports"]
+                (name, description): report for answer in same for _, report, name, description, _ in answer["reports"]
             }
             reports = []
             for q, made in make():
                 name, description = layout.names[q], layout.descriptions[q].hex()
-                loss = 0.0 if (name, description) in stored else layout.mechanisms[q].epsilon_realized
+                loss = 0.0 if (name, description) in stored else survey._loss_of_report(q)
                 reports.append([q, stored.get((name, description), made.hex()), name, description, loss])
-            data["answers"].append({"wave": survey.wave, "survey": label, "reports": reports})
+            data["answers"].append({"wave": entry, "survey": label, "reports": reports})
             made_new = sum(loss > 0 for answer in data["answers"] for *_, loss in answer["reports"])
-            most = survey.answers * survey.turns  # each with at most this part of epsilon
-            if not survey.open_ended and made_new > most:
+            if most is not None and made_new > most * survey.answers:
                 raise ValueError(
-                    f"a person must send at most {most} reports to the series, whose loss is at most epsilon = "
-                    f"{survey.epsilon:g}, got {made_new} with this answer"
+                    f"a person must send at most {most * survey.answers} reports to the series, for which its loss is stated, "
+                    f"got {made_new} with this answer"
                 )
             self._write(data)
             return [(q, bytes.fromhex(report)) for q, report, *_ in reports]
@@ -201,9 +199,15 @@ def _of_series(data: dict[str, Any], survey: Survey) -> dict[str, Any]:
     """Return the content of a ledger, after a check that it is there and belongs to the series of a survey."""
     if not data:
         raise ValueError("store must hold the ledger that the client was made with, got none")
-    if data["series"] != survey._series.digest.hex():
+    if data["series"] != survey._series.promise.hex():
         raise ValueError(f"ledger must belong to the series {survey.series!r}, got one of another series")
     return data
+
+
+def _named(survey: Survey) -> str:
+    """Return the name of the wave or round of a survey."""
+    rounds = survey._series.rounds
+    return f"wave {survey.wave}" if rounds is None else f"round {rounds.number}"
 
 
 def _is_ledger(data: Any) -> bool:

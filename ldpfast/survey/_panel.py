@@ -74,6 +74,29 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Rounds:
+    """The rounds of a repeated survey, in each of which everybody answers.
+
+    Attributes
+    ----------
+    epsilon : float
+        Privacy parameter of one round.
+    rounds : int
+        Largest number of rounds that a person answers.
+    number : int
+        Number of this round, from 0 on.
+    """
+
+    epsilon: float
+    rounds: int
+    number: int
+
+    def described(self) -> dict[str, Any]:
+        """Return what the digest of the series of a ledger has about rounds."""
+        return {"round": self.epsilon, "rounds": self.rounds}
+
+
+@dataclass(frozen=True)
 class Series:
     """What the surveys of a series share, which personal keys depend on.
 
@@ -83,14 +106,24 @@ class Series:
     description : dict
         Name, epsilon and numbers of answers, waves and turns.
     wave : int or None
+    rounds : Rounds or None
     """
 
     panel: Panel | None
     description: dict[str, Any]
     wave: int | None
+    rounds: Rounds | None = None
 
     @classmethod
-    def of(cls, name: str | None, epsilon: float, answers: int, panel: Panel | None, wave: Any) -> Series:
+    def of(
+        cls,
+        name: str | None,
+        epsilon: float,
+        answers: int,
+        panel: Panel | None,
+        wave: Any,
+        rounds: Rounds | None = None,
+    ) -> Series:
         """Return the series of a survey.
 
         Raises
@@ -102,12 +135,29 @@ class Series:
             raise ValueError(f"wave must be left out without waves, got {wave!r}")
         waves = {"waves": None, "turns": 1} if panel is None else panel.described()
         description = {"series": name or "", "epsilon": epsilon, "answers": answers, **waves}
-        return cls(panel, description, None if panel is None or wave is None else panel.checked(wave))
+        return cls(panel, description, None if panel is None or wave is None else panel.checked(wave), rounds)
 
     @property
     def digest(self) -> bytes:
         """Digest of the series."""
         return _schema.digest(self.description)
+
+    @property
+    def promise(self) -> bytes:
+        """Digest of the series and of its rounds, to which a ledger belongs."""
+        return self.digest if self.rounds is None else _schema.digest({**self.description, **self.rounds.described()})
+
+    @property
+    def entry(self) -> int | None:
+        """Number of the wave, or of the round, from 1 on, under which a ledger keeps an answer; None without them."""
+        return self.wave if self.rounds is None else self.rounds.number + 1
+
+    @property
+    def most_reports(self) -> int | None:
+        """Largest number of times that a person answers in the series; None if it goes on."""
+        if self.rounds is not None:
+            return self.rounds.rounds
+        return 1 if self.panel is None else None if self.panel.open_ended else self.panel.turns
 
     @property
     def coins(self) -> bytes:
@@ -141,7 +191,7 @@ def require_wave(survey: Survey) -> None:
 
 
 def require_keys(survey: Survey, keys: PersonKeys | None) -> None:
-    """Raise if the turns of the people of a wave are not known.
+    """Raise if the turns of the people of a wave, or the permanent answers of those of a round, are not known.
 
     Raises
     ------
@@ -150,6 +200,8 @@ def require_keys(survey: Survey, keys: PersonKeys | None) -> None:
     """
     if survey.wave is not None and keys is None:
         raise ValueError("rng must be PersonKeys for a wave of a survey: they decide whose turn it is")
+    if survey._series.rounds is not None and keys is None:
+        raise ValueError("rng must be PersonKeys for a round of a survey: permanent answers depend on them")
 
 
 def in_turn(survey: Survey, keys: PersonKeys, persons: Persons) -> NDArray[np.intp] | None:

@@ -47,7 +47,8 @@ def person_answers(
     for q, item in enumerate(layout.items):
         mechanism = survey.mechanisms[item.name]
         rows = np.flatnonzero(asked[:, q])
-        personal = keys.named(layout.series, item.name, layout.descriptions[q], persons.take(rows))
+        answering = persons.take(rows)
+        personal = keys.named(layout.series, item.name, survey._permanent(q), answering)
         places = layout.places[q]
         made = np.zeros((len(rows), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
         for start in range(0, len(rows), PIECE_ROWS):
@@ -66,7 +67,7 @@ def person_answers(
                 for part, (cell, question) in enumerate(zip(cells, questions, strict=True)):
                     symbols = symbols * question.k + question.encoded(cell, own, part)
                 records = symbols.astype(mechanism.domain.kernel_dtype(np.zeros(0)))
-            mechanism._pipeline.kernel.privatize_each(own, records, made[start : start + len(these)])
+            survey._respond(q, keys, answering, start, own, records, made[start : start + len(these)])
         reports.append(mechanism.report.pack(made))
     return reports, asked
 

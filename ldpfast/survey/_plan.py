@@ -16,7 +16,7 @@ from .._table import Table
 from .._typing import Floats
 from ..mechanisms import Mechanism, Window
 from ..results import detectable_distance
-from ._design import Item, answer_variances
+from ._design import Item, MechanismMaker, answer_variances, maker
 from ._questions import ColumnQuestion
 from ._shares import Shares
 from ._sums import Cells
@@ -255,16 +255,20 @@ class SurveyPlan:
 def plan(
     items: list[Item],
     questions: dict[str, Any],
-    epsilon: float,
+    makers: Sequence[MechanismMaker],
     answers: int,
     n: Any,
     compare: Any,
     alpha: float,
     power: float,
 ) -> SurveyPlan:
-    """Return the standard errors to expect from n people, and what a comparison finds."""
-    numbers = range(1, len(items) + 1)
-    variances = [answer_variances(items, questions, epsilon, m, expected_variance) for m in numbers]
+    """Return the standard errors to expect from n people, and what a comparison finds.
+
+    `makers` make the mechanisms for 1, 2, ... answers per person.
+    """
+    variances = [
+        answer_variances(items, questions, make, answers, expected_variance) for answers, make in enumerate(makers, 1)
+    ]
     nonprivate = np.array([sampling_variance([questions[name] for name in item.parts]) for item in items])
     scale = np.array([questions[item.parts[0]].length if len(item.parts) == 1 else 1.0 for item in items])
     single = np.sqrt(np.array(variances).T) * scale[:, np.newaxis]  # standard errors for one person
@@ -297,10 +301,11 @@ def plan_waves(survey: Survey, n: Any, compare: Any, alpha: float, power: float)
         in_wave = _check.people("n", n) * panel.turns // panel.waves
         if not in_wave:
             raise ValueError(f"n must be at least {-(-panel.waves // panel.turns)}, one person per wave, got {n}")
-    one = plan(items, questions, survey.epsilon / panel.turns, survey.answers, in_wave, compare, alpha, power)
+    one = plan(items, questions, survey._makers, survey.answers, in_wave, compare, alpha, power)
     people = -(-one.n * panel.waves // panel.turns) if n is None else int(n)
     scale = np.array([questions[item.parts[0]].length if len(item.parts) == 1 else 1.0 for item in items])
-    alone = answer_variances(items, questions, survey.epsilon / panel.waves, survey.answers, expected_variance)
+    split = maker(survey.epsilon / panel.waves, survey.answers)
+    alone = answer_variances(items, questions, split, survey.answers, expected_variance)
     pooled = one.expected / math.sqrt(panel.waves) if panel.turns == 1 else None
     waves = PlannedWaves(
         people, one.expected, math.sqrt(2) * one.expected, pooled, np.sqrt(np.array(alone) / people) * scale

@@ -85,6 +85,11 @@ class ColumnQuestion(SurveyQuestion):
         return len(self.labels) + self.optional
 
     @property
+    def is_rounded(self) -> bool:
+        """Whether a cell becomes a symbol by random rounding, so that different cells can have the same symbol."""
+        return self.encoding == "low-high"
+
+    @property
     def cells(self) -> tuple[Any, ...]:
         """Values of the cells that have the symbols 0, 1, ..., for questions with a table of symbols."""
         return self.labels

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _check, _coins, _schema
+from .. import _check, _schema
 from .._described import Described, made_again
 from .._described import from_dict as described
 from .._frames import Groups, read_by, require_one_index, whole_column
-from .._person_keys import NO_SERIES, PIECE_ROWS, PersonKeys, category_fields, is_personal
+from .._person_keys import NO_SERIES, PIECE_ROWS, PersonKeys, is_personal
 from .._typing import AnyArray
 from ..mechanisms import RandomizedResponse
 from ..mechanisms._records import RecordPiece, Records
@@ -28,8 +26,10 @@ from ._answers import Answer
 from ._persons import fields_of
 from ._questions import ColumnQuestion
 from ._repeated_client import MAX_ROUNDS, RepeatedClient
+from ._repeated_survey import RepeatedSurvey
 from ._shares import Shares
-from ._two_responses import product, second_response
+from ._survey import Survey
+from ._two_responses import TwoResponses
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Repeated(Described):
-    """A question that the same people are asked in several rounds.
+    """A question that the same people are asked in several rounds. For a survey, it returns a `RepeatedSurvey`.
 
     Each person has a permanent answer, which k-ary response draws once per value. In every round, a second k-ary response
     is applied to the permanent answer, with fresh coins.
 
     Parameters
     ----------
-    question : YesNo, Choice, Mean or Histogram
+    question : YesNo, Choice, Mean or Histogram, or a Survey
         The question.
     permanent : float
-        Privacy parameter of the permanent answer, > 0.
+        Privacy parameter of the permanent answer, > 0. It is left out for a survey, whose epsilon it is.
     round : float
         Privacy parameter of one round, > 0 and below `permanent`.
     rounds : int
@@ -56,7 +56,7 @@ class Repeated(Described):
     Attributes
     ----------
     first, second : RandomizedResponse
-        The responses to the value and to the permanent answer.
+        The responses to the value, whose results are permanent, and to the permanent answer in a round.
     epsilon_realized : float
         Exact guarantee of the report of one round, at most `round`.
 
@@ -73,11 +73,11 @@ class Repeated(Described):
 
     Privacy
     -------
-    One report is exactly `epsilon_realized`-LDP. `loss` bounds the loss of several rounds. **The bound for few values holds
-    only for persons whose values change in the same rounds: from many rounds, it can be seen when a value changed.** The
-    product of `round` and the number of rounds is no bound, because reports of the same permanent answer support each
-    other. A study can go on with another `round` or other `rounds`: the permanent answers stay, and the loss of all rounds is
-    at most `permanent` for each value. **With another `permanent`, another question or another name, everybody draws a second
+    One report is exactly `epsilon_realized`-LDP. `loss` bounds the loss of several rounds, by the number of changes of the value
+    of a person. **Without a change it is at most `permanent`; one change already costs about half of the rounds, because it
+    can be seen from many rounds when a value changed.** The product of `round` and the number of rounds is no bound, because
+    reports of the same permanent answer support each other. A study can go on with another `round` or other `rounds`: the
+    permanent answers stay. **With another `permanent`, another question or another name, everybody draws a second
     permanent answer, and the losses of both studies add up.** The keys follow `PersonKeys`. docs/proofs/repeated.md.
 
     References
@@ -103,67 +103,79 @@ class Repeated(Described):
     round: float = field(kw_only=True)
     rounds: int = field(kw_only=True)
     kind: ClassVar[str] = "repeated"
-    first: RandomizedResponse = field(init=False, repr=False, compare=False)
-    second: RandomizedResponse = field(init=False, repr=False, compare=False)
-    epsilon_realized: float = field(init=False, repr=False, compare=False)
-    _debiasing: Debiasing = field(init=False, repr=False, compare=False)
+    _responses: TwoResponses = field(init=False, repr=False, compare=False)
+
+    def __new__(cls, question: Any = None, **options: Any) -> Any:
+        if not isinstance(question, Survey):
+            return object.__new__(cls)
+        if "permanent" in options:
+            raise TypeError("permanent must be left out for a survey, whose epsilon it is")
+        return RepeatedSurvey(question, **options)
 
     def __post_init__(self) -> None:
         if not isinstance(self.question, ColumnQuestion):
-            raise TypeError(f"question must be a YesNo, Choice, Mean or Histogram, got {type(self.question).__name__}")
+            raise TypeError(
+                f"question must be a YesNo, Choice, Mean, Histogram or Survey, got {type(self.question).__name__}"
+            )
         permanent, once = _check.positive("permanent", self.permanent), _check.positive("round", self.round)
         if not once < permanent:
             raise ValueError(f"round must be below permanent = {permanent!r}, got {once!r}")
         rounds = _check.integer("rounds", self.rounds, 1, MAX_ROUNDS)
-        first = RandomizedResponse(self.question.k, permanent)
-        second = second_response(first, once)
-        keep, other = product(first, second)
-        self._set(
-            permanent=permanent,
-            round=once,
-            rounds=rounds,
-            first=first,
-            second=second,
-            epsilon_realized=_coins.log_up(keep / other),
-            _debiasing=Debiasing(float(-other / (keep - other)), float((1 - other) / (keep - other))),
-        )
+        responses = TwoResponses(self.question.k, once, permanent=permanent)
+        self._set(permanent=permanent, round=once, rounds=rounds, _responses=responses)
+
+    @property
+    def first(self) -> RandomizedResponse:
+        """The response to the value, which is permanent."""
+        return self._responses.first
+
+    @property
+    def second(self) -> RandomizedResponse:
+        """The response to the permanent answer in a round."""
+        return self._responses.second
+
+    @property
+    def epsilon_realized(self) -> float:
+        """Exact guarantee of the report of one round, at most `round`."""
+        return self._responses.epsilon_realized
 
     @property
     def guarantee(self) -> Guarantee:
         """Guarantee of one round; see `loss` for several."""
         return Guarantee("local", self.epsilon_realized)
 
-    def loss(self, rounds: int | None = None, values: int = 1) -> Guarantee:
+    def loss(self, rounds: int | None = None, changes: int = 0) -> Guarantee:
         """Return a bound on the loss of several rounds.
 
         Parameters
         ----------
         rounds : int, optional
             Number of rounds; the default is all.
-        values : int, default 1
-            Largest number of different values of a person in these rounds.
+        changes : int, default 0
+            Largest number of changes of a person's value, each between two rounds in a row.
 
         Returns
         -------
         guarantee : Guarantee
-            The smaller of two sums: of the loss of the second response for every round, and of that of the first for every
-            value. The second sum compares only persons whose values change in the same rounds. It holds for all rounds with
-            the same question, name, secret and `permanent`, whatever `round` and `rounds` are; the loss of another study with
-            the same people is added.
+            For any two persons with at most so many changes, in any rounds. It is the exact maximum, rounded up, without a
+            change, and with one change in up to 128 rounds; otherwise an upper bound. It holds for all rounds with the same question,
+            name, secret and `permanent`; the loss of another study with the same people is added.
 
         Raises
         ------
         TypeError, ValueError
-            If `rounds` or `values` are not integers >= 1.
+            If `rounds` or `changes` are not integers in their ranges.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Repeated, YesNo
+        >>> question = Repeated(YesNo(), permanent=1.1, round=0.47, rounds=8)
+        >>> [round(question.loss(changes=changes).epsilon, 1) for changes in (0, 1)]
+        [1.1, 3.7]
         """
         count = self.rounds if rounds is None else _check.integer("rounds", rounds, 1, self.rounds)
-        different = _check.integer("values", values, 1, count)
-        once = self.epsilon_realized if count == 1 else math.inf
-        sums = [
-            Fraction(self.second.epsilon_realized) * count,
-            Fraction(self.first.epsilon_realized) * different,
-        ]
-        return Guarantee("local", min(once, *(_coins.sum_up([total]) for total in sums)))
+        allowed = _check.integer("changes", changes, 0)
+        return Guarantee("local", self._responses.loss(count, allowed, rounded=self.question.is_rounded))
 
     def channel(self) -> Channel:
         """Return the exact channel from a symbol to the report of one round.
@@ -172,10 +184,7 @@ class Repeated(Described):
         -------
         channel : privacy.Channel
         """
-        keep, other = product(self.first, self.second)
-        k = self.question.k
-        rows: Any = [[keep if i == j else other for j in range(k)] for i in range(k)]
-        return Channel(rows)
+        return self._responses.channel()
 
     # Rounds ----------------------------------------------------------------------------------------------------------
 
@@ -257,7 +266,7 @@ class Repeated(Described):
         return _schema.digest({"permanent": self._permanent_digest.hex(), **self.second._pinned()})
 
     def _pinned(self) -> dict[str, Any]:
-        return {"coins": {"first": self.first._pinned()["coins"], "second": self.second._pinned()["coins"]}}
+        return self._responses._pinned()
 
 
 @dataclass(frozen=True)
@@ -366,16 +375,13 @@ class RepeatedRound(ReportQuestion[Answer]):
             raise ValueError("question must be the name of the question in PersonKeys, got None")
         persons = keys.persons(n)
         permanent = keys.named(NO_SERIES, keys.question, asked._permanent_digest, persons)
-        fresh = keys.round(keys.question, asked._round_digest, self.number, persons)
+        fresh = keys.round(NO_SERIES, keys.question, asked._round_digest, self.number, persons)
         reports = np.empty(n, self.report.dtype(np.dtype(np.uint8)))
         for start in range(0, n, PIECE_ROWS):
             piece = cells[start : start + PIECE_ROWS]
             own = permanent.derive(start, fields_of(piece))
-            symbols = asked.question.encoded(piece, own, 0).astype(reports.dtype)
-            answers = np.empty_like(symbols)
-            asked.first._pipeline.kernel.privatize_each(own, symbols, answers)
-            once = fresh.derive(start, category_fields(answers))
-            asked.second._pipeline.kernel.privatize_each(once, answers, reports[start : start + len(piece)])
+            symbols = asked.question.encoded(piece, own, 0)
+            asked._responses.respond(own, fresh, start, symbols, reports[start : start + len(piece)])
         return reports
 
     @property
@@ -386,7 +392,7 @@ class RepeatedRound(ReportQuestion[Answer]):
     @property
     def debiasing(self) -> Debiasing:
         """Debiasing of the share of a symbol, from the product of the two channels."""
-        return self.repeated._debiasing
+        return self.repeated._responses.debiasing
 
     @property
     def value_range(self) -> tuple[float, float]:

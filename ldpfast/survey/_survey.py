@@ -24,11 +24,11 @@ from ._client import SurveyClient
 from ._client_table import check_optional, client_table
 from ._conclude import conclude
 from ._counts import combine, count, is_possible, valid_messages
-from ._design import Item
+from ._design import Item, MechanismMaker
 from ._layout import SurveyLayout
 from ._ledger import Ledger
 from ._messages import messages_of
-from ._panel import Panel, Series, require_wave
+from ._panel import Panel, Rounds, Series, require_wave
 from ._people import People, warn_clipped, warn_public
 from ._plan import SurveyPlan
 from ._questions import ColumnQuestion, SurveyQuestion, declared
@@ -36,6 +36,7 @@ from ._result import SurveyResult
 from ._versions import Loss, loss_of, revised
 
 if TYPE_CHECKING:
+    from .._person_keys import PersonKeys, Persons
     from .._table import Table
     from .._typing import RNGLike
 
@@ -149,9 +150,9 @@ class Survey(Question[SurveyResult]):
         answers = checked_answers(self.answers, items, questions, epsilon / turns)
         if answers > 1 and len({item.weight for item in items}) > 1:
             raise ValueError(f"weights must be equal or 0 with answers={answers}, got {self.weights!r}")
-        mechanisms = mechanisms_of(items, questions, _design.epsilon_per_answer(epsilon, answers * turns))
+        mechanisms = mechanisms_of(items, questions, self._maker(epsilon, answers * turns))
         realized = sorted((mechanism.epsilon_realized for mechanism in mechanisms.values()), reverse=True)
-        series = Series.of(self.series, epsilon, answers, panel, self.wave)
+        series = Series.of(self.series, epsilon, answers, panel, self.wave, self._rounds())
         reports = turns if series.wave is None else 1
         self._set(
             questions=questions,
@@ -175,6 +176,35 @@ class Survey(Question[SurveyResult]):
     def guarantee(self) -> Guarantee:
         """Guarantee of each person for all answers, from the integers of the coins."""
         return self._guarantee
+
+    # What the survey of a round does differently ------------------------------------------------------------------------
+
+    def _maker(self, epsilon: float, answers: int) -> MechanismMaker:
+        """Return the function that makes the mechanism of a question, for a number of answers with a part of epsilon each."""
+        return _design.maker(epsilon, answers)
+
+    @property
+    def _makers(self) -> list[MechanismMaker]:
+        """Functions that make the mechanisms of a report, if people give 1, 2, ... answers in it."""
+        return [self._maker(self.epsilon / self.turns, answers) for answers in range(1, len(self._layout.items) + 1)]
+
+    def _rounds(self) -> Rounds | None:
+        """Return the round of a repeated survey."""
+        return None
+
+    def _permanent(self, q: int) -> bytes:
+        """Return the digest on which the coins of the first response to an asked question depend."""
+        return self._layout.descriptions[q]
+
+    def _respond(
+        self, q: int, keys: PersonKeys, persons: Persons, start: int, own: AnyArray, records: AnyArray, out: AnyArray
+    ) -> None:
+        """Write the reports of persons from number `start` on to an asked question, with their keys for their values."""
+        self._layout.mechanisms[q]._pipeline.kernel.privatize_each(own, records, out)
+
+    def _loss_of_report(self, q: int) -> float:
+        """Return what a report to an asked question adds to the loss of a ledger."""
+        return self._layout.mechanisms[q].epsilon_realized
 
     # Planning ---------------------------------------------------------------------------------------------------------
 
@@ -223,7 +253,7 @@ class Survey(Question[SurveyResult]):
         if self.waves is not None and self.wave is None:
             return _plan.plan_waves(self, n, compare, alpha, power)
         items, asked = self._layout.items, dict(self.questions)
-        return _plan.plan(items, asked, self.epsilon / self.turns, self.answers, n, compare, alpha, power)
+        return _plan.plan(items, asked, self._makers, self.answers, n, compare, alpha, power)
 
     def in_wave(self, wave: int) -> Survey:
         """Return the survey of one wave. What it counts, saves and estimates belongs to this wave.

@@ -3,11 +3,161 @@
 from __future__ import annotations
 
 import decimal
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .. import _coins
-from ..mechanisms import RandomizedResponse
+from .._person_keys import QuestionKeys, category_fields
+from .._random import Words
+from .._typing import AnyArray, Floats
+from ..domains import Categories
+from ..mechanisms import Mechanism, RandomizedResponse
+from ..mechanisms._base import CHANNEL_ENTRIES
+from ..privacy._two_level import TwoLevel
+from ..reports import Codes
+from ..results import Debiasing
+from ._covariance import Covariance
+from ._round_loss import loss_of_rounds
+
+
+@dataclass(frozen=True)
+class TwoResponses(Mechanism):
+    """A k-ary response whose results are permanent, and a second one that is applied to them in every round.
+
+    As a mechanism, it draws both responses afresh.
+
+    Parameters
+    ----------
+    k : int
+        Number of symbols.
+    epsilon : float
+        Privacy parameter of one round, > 0 and below `permanent`.
+    permanent : float
+        Privacy parameter of the first response, > 0.
+
+    Attributes
+    ----------
+    first, second : RandomizedResponse
+        The responses to the symbol and to its permanent answer.
+    """
+
+    k: int
+    epsilon: float
+    _: KW_ONLY
+    permanent: float
+    report: Codes = field(init=False, repr=False, compare=False)
+    debiasing: Debiasing = field(init=False, repr=False, compare=False)
+    first: RandomizedResponse = field(init=False, repr=False, compare=False)
+    second: RandomizedResponse = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        first = RandomizedResponse(self.k, self.permanent)
+        second = second_response(first, self.epsilon)
+        keep, other = product(first, second)
+        self.define(
+            epsilon_realized=_coins.log_up(keep / other),
+            domain=Categories(self.k),
+            report=Codes(self.k),
+            debiasing=Debiasing(float(-other / (keep - other)), float((1 - other) / (keep - other))),
+            first=first,
+            second=second,
+        )
+
+    def loss(self, rounds: int, changes: int, *, rounded: bool) -> float:
+        """Return a bound on the loss of several rounds, as `loss_of_rounds`."""
+        if rounds == 1:
+            return self.epsilon_realized
+        return loss_of_rounds(
+            self.k, self.first._coin.p, self.second.epsilon_realized, rounds, changes, rounded=rounded
+        )
+
+    # Reports ----------------------------------------------------------------------------------------------------------
+
+    def respond(self, own: AnyArray, fresh: QuestionKeys, start: int, symbols: AnyArray, out: AnyArray) -> None:
+        """Write the reports of people in one round.
+
+        Parameters
+        ----------
+        own : ndarray
+            Keys of the permanent answers.
+        fresh : QuestionKeys
+            Keys of the round.
+        start : int
+            Number of the first person.
+        symbols : ndarray
+            Symbol of each person.
+        out : ndarray
+            The reports.
+        """
+        answers = np.empty(len(symbols), out.dtype)
+        self.first._pipeline.kernel.privatize_each(own, symbols.astype(out.dtype), answers)
+        keys = fresh.derive(start, category_fields(answers))
+        self.second._pipeline.kernel.privatize_each(keys, answers, out)
+
+    def privatize_block(self, records: AnyArray, words: Words) -> AnyArray:
+        answers = _response(self.first._coin, records.astype(np.uint64), words)
+        return _response(self.second._coin, answers, words)
+
+    # The channel ------------------------------------------------------------------------------------------------------
+
+    def channel_rows(self) -> list[list[Fraction]] | None:
+        keep, other = product(self.first, self.second)
+        if self.k**2 > CHANNEL_ENTRIES:
+            return None
+        return [[keep if i == j else other for j in range(self.k)] for i in range(self.k)]
+
+    def report_variance(self, records: AnyArray) -> Floats:
+        truth = records[:, np.newaxis] == np.arange(self.k)
+        return np.asarray(self.debiasing.variance(truth.astype(np.float64)))
+
+    @property
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`."""
+        keep, other = product(self.first, self.second)
+        return TwoLevel.of_sets(keep / other, 1, self.k, 1)
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def noise_covariance(self, share: Floats, n: int, changed: float, rounded: bool) -> Covariance:
+        """Return half of the covariance of the difference of two rounds, given the records of n people.
+
+        Parameters
+        ----------
+        share : ndarray, shape (k,)
+            Share of each symbol among the people.
+        n : int
+            Number of people.
+        changed : float
+            Largest share of people with another value in the other round, among those with the same symbol.
+        rounded : bool
+            Whether the symbols are rounded at random from other records. The covariance is an upper bound then.
+        """
+        first, second = self.first._coin, self.second._coin
+        middle = float(first.q) + float(first.p - first.q) * share  # of the permanent answers
+        fresh, fresh_matrix = _covariance_of_response(second, middle)
+        kept, kept_matrix = _covariance_of_response(first, share)
+        kept_scale = changed / float(first.p - first.q) ** 2
+        fresh_scale = 1 / float((first.p - first.q) * (second.p - second.q)) ** 2
+        matrix = np.zeros((3, 3))
+        matrix[:2, :2] += fresh_scale * fresh_matrix
+        if rounded:  # as for people who are drawn from all
+            kept = middle
+            matrix[1, 1] -= kept_scale
+        else:
+            matrix[np.ix_((0, 2), (0, 2))] += kept_scale * kept_matrix
+        diagonal = fresh_scale * fresh + kept_scale * kept
+        return Covariance(diagonal / n, (np.ones(self.k), middle, share), matrix / n)
+
+    def _pinned(self) -> dict[str, Any]:
+        return {"coins": {"first": self.first._pinned()["coins"], "second": self.second._pinned()["coins"]}}
 
 
 def product(first: RandomizedResponse, second: RandomizedResponse) -> tuple[Fraction, Fraction]:
@@ -17,6 +167,7 @@ def product(first: RandomizedResponse, second: RandomizedResponse) -> tuple[Frac
     return keep, (1 - keep) / (k - 1)
 
 
+@lru_cache(maxsize=1024)
 def second_response(first: RandomizedResponse, epsilon: float) -> RandomizedResponse:
     """Return the response with the largest epsilon, up to rounding, for which both together have a loss of at most epsilon."""
     with decimal.localcontext(_coins.CONTEXT):
@@ -35,3 +186,21 @@ def second_response(first: RandomizedResponse, epsilon: float) -> RandomizedResp
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return RandomizedResponse(first.k, low)
+
+
+def _response(coin: _coins.ResponseCoin, symbols: NDArray[np.uint64], words: Words) -> NDArray[np.uint64]:
+    """Return the responses to symbols."""
+    drawn = words.uint64(len(symbols)) >> np.uint64(64 - coin.bits)
+    direct = np.uint64(coin.keep - coin.words_per_symbol)
+    other = (drawn - direct) // np.uint64(coin.words_per_symbol)
+    return np.asarray(np.where(drawn < direct, symbols, other))
+
+
+def _covariance_of_response(coin: _coins.ResponseCoin, share: Floats) -> tuple[Floats, Floats]:
+    """Return the mean covariance of the one-hot responses of people with symbols of some shares.
+
+    It has a diagonal, and the entries of a small matrix for a row of ones and `share`.
+    """
+    p, q = float(coin.p), float(coin.q)
+    diagonal = q + (p - q) * share - (p - q) ** 2 * share
+    return diagonal, np.array([[-(q**2), -q * (p - q)], [-q * (p - q), 0.0]])

@@ -30,7 +30,7 @@ test("messages and refusals are those of Python", async () => {
       const client = await open(step, storage);
       const before = storage.getItem(name);
       if (step.message === null) {
-        assert.throws(() => client.answer(step.record), /must be the turn|exceed epsilon of the series/);
+        assert.throws(() => client.answer(step.record), /must be the turn|exceed the promise of the series/);
         assert.equal(storage.getItem(name), before);
       } else {
         assert.equal(client.isTurn(), true);

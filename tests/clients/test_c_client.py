@@ -14,6 +14,7 @@ import pytest
 
 from ldpfast.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, _design
+from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
 from ..support.client_vectors import FIRST, Case, message_of, split_messages, vectors, write
@@ -58,25 +59,35 @@ def answers(driver: Path, path: Path) -> list[bytes]:
 def test_messages_equal_those_of_python(driver, tmp_path):
     expected = [case.message for _, cases in vectors() for case in cases]
     assert answers(driver, write(tmp_path / "vectors", vectors())) == expected
-    assert len(expected) == 1080
+    assert len(expected) == 1160
 
 
 def test_the_messages_never_change():
     """A change would be a new version of messages or of schemas: old clients are in the field."""
     digests = [
         hashlib.sha256(b"".join(case.message for _, cases in part for case in cases)).hexdigest()
-        for part in (vectors()[:FIRST], vectors()[FIRST : FIRST + 2], vectors()[FIRST + 2 :])
+        for part in (
+            vectors()[:FIRST],
+            vectors()[FIRST : FIRST + 2],
+            vectors()[FIRST + 2 : FIRST + 4],
+            vectors()[FIRST + 4 :],
+        )
     ]
     assert digests == [
         "dc55feab36d9a4f8732666f17ceeb3c0a7e4375f10d72dc07fc6ed3de07f6fc7",
         "cc7b90c3868487ef6e5fa46160f9a6c395d0285e510dc8275017e16c2a9925dd",
         "dbca521131599f49d2a5ff48ba5c993bf5f0f21325a1322c5ae9e08a20cd21a2",
+        "cff88dfc99a32958ec40deb14a2d8143082cc0c8c6600ec498e186f33ef76893",
     ]
 
 
 def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
     surveys = [survey for survey, _ in vectors()]
     mechanisms = [mechanism for survey in surveys for mechanism in survey.mechanisms.values()]
+    rounds = [mechanism for mechanism in mechanisms if isinstance(mechanism, TwoResponses)]
+    assert {(m.first._coin.bits, m.second._coin.bits) for m in rounds} >= {(32, 32), (64, 64)}
+    assert {m.report.nbytes for m in rounds} == {1, 2, 4}
+    mechanisms = [mechanism for mechanism in mechanisms if mechanism not in rounds]
     coins = {(type(mechanism).__name__, getattr(mechanism._coin, "bits", 64)) for mechanism in mechanisms}
     assert coins == {
         ("RandomizedResponse", 32), ("RandomizedResponse", 64), ("SubsetSelection", 64), ("UnaryEncoding", 64)

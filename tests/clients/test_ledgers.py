@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldpfast.survey import Choice, Ledger, Mean, Survey, YesNo
+from ldpfast.survey import Choice, Ledger, Mean, Repeated, RepeatedSurvey, Survey, YesNo
 
 from ..support import person_keys
 from ..support.client_vectors import Case, write
@@ -29,12 +29,14 @@ QUESTIONS = {
     "smokes": YesNo(optional=True),
     "r\u00e9gion": Choice(["N", "S", "W"], optional=True),
 }
-SERIES = {
+SERIES: dict[str, Survey | RepeatedSurvey] = {
     "one turn": Survey(QUESTIONS, 2.0, series="weeks", waves=3),
     "two turns, two answers": Survey(QUESTIONS, 8.0, series="weeks", waves=3, turns=2, answers=2),
     "open-ended": Survey(QUESTIONS, 2.0, series="weeks", waves=2, open_ended=True),
     "no waves": Survey(QUESTIONS, 3.0, series="profile"),
     "no waves, all answers": Survey(QUESTIONS, 30.0, answers="all"),
+    "rounds": Repeated(Survey(QUESTIONS, 4.0, series="weeks"), round=3.0, rounds=5),
+    "rounds, all answers": Repeated(Survey(QUESTIONS, 12.0, answers="all"), round=9.0, rounds=3),
 }
 
 
@@ -54,8 +56,18 @@ def values_of(survey: Survey, record: dict) -> ctypes.Array:
     return found
 
 
-def steps(first: Survey, seed: int) -> list[tuple[Survey, dict]]:
-    """Return surveys and records in a random order: waves, versions, and answers twice."""
+def series_of(first: Survey | RepeatedSurvey) -> bytes:
+    """Return the digest that a ledger of the series has."""
+    return (first if isinstance(first, Survey) else first.in_round(0))._series.promise
+
+
+def steps(first: Survey | RepeatedSurvey, seed: int) -> list[tuple[Survey, dict]]:
+    """Return surveys and records in a random order: waves or rounds, versions, and answers twice."""
+    if isinstance(first, RepeatedSurvey):
+        versions = [survey for survey, _ in steps(first.survey, seed)]
+        rounds = random.Random(seed).choices(range(7), k=len(versions))
+        repeated = [Repeated(survey, round=first.round, rounds=first.rounds) for survey in versions]
+        return [(one.in_round(i), {**record_of(i), "walks": True}) for one, i in zip(repeated, rounds, strict=True)]
     versions = [first, first.revise(change={"r\u00e9gion": Choice(["N", "S", "W", "E"], optional=True)})]
     versions.append(versions[1].revise(add={"walks": YesNo(optional=True)}))
     draw, chosen = random.Random(seed), []
@@ -67,16 +79,16 @@ def steps(first: Survey, seed: int) -> list[tuple[Survey, dict]]:
     return chosen
 
 
-def empty(survey: Survey) -> bytes:
+def empty(survey: Survey | RepeatedSurvey) -> bytes:
     """Return a ledger without answers, byte by byte as docs/clients.md has it."""
     size = 8 + 4 + 32 + 32 + 16
-    body = b"LDPLEDG\x01" + size.to_bytes(4, "little") + survey._series.digest + SECRET
+    body = b"LDPLEDG\x01" + size.to_bytes(4, "little") + series_of(survey) + SECRET
     return body + person_keys.cmac(bytes(32), body)
 
 
-def in_python(first: Survey, seed: int) -> list[bytes | None]:
+def in_python(first: Survey | RepeatedSurvey, seed: int) -> list[bytes | None]:
     """Return the messages of the client in Python; None where it refuses."""
-    content = {"ldpfast_ledger": 1, "series": first._series.digest.hex(), "secret": SECRET.hex(), "answers": []}
+    content = {"ldpfast_ledger": 1, "series": series_of(first).hex(), "secret": SECRET.hex(), "answers": []}
     ledger = Ledger({"ldpfast": json.dumps(content)})
     messages: list[bytes | None] = []
     for survey, record in steps(first, seed):
@@ -132,7 +144,8 @@ def test_messages_and_refusals_in_c_are_those_of_python(library, name):
             assert (status == 0) == (expected is not None)
             assert status == 0 or device.ledger == before
             statuses.add(status)
-    assert statuses == {0, PROMISE} | ({TURN} if SERIES[name].waves else set())
+    has_turns = getattr(SERIES[name], "waves", None) is not None
+    assert statuses == {0, PROMISE} | ({TURN} if has_turns else set())
 
 
 def test_a_new_ledger_is_the_documented_one(library):

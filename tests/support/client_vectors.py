@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ldpfast._core.stream import Stream
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, SurveyQuestion, SurveyRound, YesNo
 from ldpfast.survey._client import first_of, message
 from ldpfast.survey._number_question import EPOCH
 from ldpfast.survey._questions import ColumnQuestion
@@ -37,12 +37,14 @@ class Case:
 
 @cache
 def vectors() -> list[tuple[Survey, list[Case]]]:
-    """Return the surveys with their cases. Half of the cases have a fresh key, half belong to a person."""
+    """Return the surveys with their cases. Half of the cases have a fresh key, half belong to a person; in rounds all do."""
     source = random.Random(20261122)
     found = []
     for number in range(FIRST + len(LATER)):
         survey = _survey(source, number)
         found.append((survey, [_case(source, survey, bool(i % 2)) for i in range(CASES)]))
+    for asked in _rounds():
+        found.append((asked, [_case(source, asked, True) for _ in range(CASES)]))
     return found
 
 
@@ -79,6 +81,22 @@ def _survey(source: random.Random, number: int) -> Survey:
         weights |= {name: 1 + source.randrange(9) for name in asked if source.random() < 0.3}
     epsilon = answers * EPSILONS[source.randrange(len(EPSILONS))]
     return Survey(questions, epsilon, answers=answers, weights=weights or None)
+
+
+def _rounds() -> list[SurveyRound]:
+    """Return rounds of repeated surveys: with one answer and several, coins and reports of all sizes."""
+    questions: dict[str, SurveyQuestion] = {
+        "smokes": YesNo(optional=True),
+        "code": Choice(300, optional=True),
+        "sleep": Mean(0, 12, optional=True, column="hours"),
+        "steps": Mean(0, 1, resolution=0.1, optional=True),
+        "age": Histogram(list(range(0, 100, 5)), optional=True),
+        "both": Cross("smokes", "sleep"),
+    }
+    first = Repeated(Survey(questions, 6.0, series="weeks"), round=3.0, rounds=8)
+    several = Repeated(Survey(questions, 12.0, answers=3), round=11.0, rounds=1)
+    large = Repeated(Survey({"word": Choice(70_000, optional=True)}, 14.0), round=10.0, rounds=(1 << 32) - 1)
+    return [first.in_round(0), first.in_round(7), several.in_round(1 << 16), large.in_round((1 << 32) - 2)]
 
 
 def _question(source: random.Random, i: int) -> ColumnQuestion:

@@ -18,7 +18,7 @@ class Client(ctypes.Structure):
     _fields_ = [
         ("table", ctypes.c_void_p), ("message_bytes", ctypes.c_size_t), ("values", ctypes.c_uint32),
         ("questions", ctypes.c_uint32), ("answers", ctypes.c_uint32), ("thresholds", ctypes.c_uint32),
-        ("waves", ctypes.c_uint32), ("panel", ctypes.c_uint32),
+        ("waves", ctypes.c_uint32), ("panel", ctypes.c_uint32), ("rounds", ctypes.c_uint32),
     ]  # fmt: skip
 
 
