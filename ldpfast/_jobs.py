@@ -338,6 +338,7 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
         what.domain.check_clip(clip)
     if isinstance(what, Question):
         what._check_groups(by)
+        what._require_keys(key is not None)
         return Job(asked, _names(column), by, person, key, clip)
     if by is not None or clip:
         raise ValueError("by must be None and clip False for a GaussianMean")

@@ -159,6 +159,12 @@ CASES = {
         name: Case(asked, functools.partial(answers_of, asked.repeated.question), 40, True)
         for name, asked in rounds().items()
     },
+    **{
+        f"round of survey {name}": Case(
+            Repeated(SURVEYS[name], round=SURVEYS[name].epsilon / 2, rounds=9).in_round(2), people, 300, True
+        )
+        for name in ("one", "three")
+    },
 }
 # One question of each class, for what does not depend on the format of reports or the parameters, and all surveys.
 KINDS = [
@@ -273,8 +279,9 @@ def test_counted_reports_have_the_mean_of_the_decoded_ones(name):
 @each("name", [name for name, case in CASES.items() if case.is_table])
 def test_counts_of_a_survey_are_those_of_its_columns(name):
     case = CASES[name]
-    reports, survey = case.privatize("seed"), case.question
-    answered, pairs, *states = case.collect("seed")._states
+    source = "keys" if case.only_personal else "seed"
+    reports, survey = case.privatize(source), case.question
+    answered, pairs, *states = case.collect(source)._states
     asked = np.array([reports.column(item).is_valid().to_numpy() for item in survey.mechanisms])
     assert answered.tolist() == asked.sum(axis=1).tolist()
     assert pairs.tolist() == [int((asked[a] & asked[b]).sum()) for a, b in survey._layout.pairs]

@@ -27,6 +27,7 @@ from ldpfast.estimation import (
     VectorMean,
 )
 from ldpfast.reports import Aggregator
+from ldpfast.survey import Repeated, YesNo
 
 from .support.errors import raises
 from .support.statistics import normal_margin
@@ -114,9 +115,19 @@ def test_the_people_of_a_wave_are_those_of_one_process(by):
         if by is None:
             assert received.to_bytes() == expected.to_bytes()
     assert people_seen == N
-    without = job(panel.in_wave(1))
-    with pytest.raises(ValueError, match="rng must be PersonKeys for a wave"):
-        without.finish(counted(without, partitions(1, 2)))
+
+
+def test_waves_and_rounds_without_keys_are_refused_before_a_task_starts():
+    survey = SURVEYS["one"]
+    weekly, question = (
+        Repeated(survey, round=survey.epsilon / 2, rounds=3),
+        Repeated(YesNo(), permanent=2.0, round=1.0, rounds=3),
+    )
+    for asked, column in (
+        (replace(survey, series="weeks", waves=3).in_wave(1), None), (weekly.in_round(0), None), (question.in_round(0), "a")
+    ):  # fmt: skip
+        with pytest.raises((TypeError, ValueError), match="person and key must be given on an engine, for a"):
+            job(asked, column)
 
 
 @pytest.mark.parametrize("column", RECORDS)

@@ -139,6 +139,9 @@ class Question(Described, ABC, Generic[Result]):
     def _check_groups(self, by: Any) -> None:
         """Warn if the column that divides people into groups, which is not protected, is one that the question asks for."""
 
+    def _require_keys(self, personal: bool) -> None:
+        """Raise if people cannot be asked: without personal keys, if coins must belong to persons."""
+
     @abstractmethod
     def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
         """Warn if some records of n people were clipped."""

@@ -190,18 +190,20 @@ def require_wave(survey: Survey) -> None:
         raise ValueError(f"a survey with {survey.waves} waves must be asked in one of them: use survey.in_wave(1)")
 
 
-def require_keys(survey: Survey, keys: PersonKeys | None) -> None:
+def require_keys(survey: Survey, personal: bool) -> None:
     """Raise if the turns of the people of a wave, or the permanent answers of those of a round, are not known.
 
     Raises
     ------
     ValueError
-        If there are no personal keys.
+        If no wave is chosen; if there are no personal keys.
     """
-    if survey.wave is not None and keys is None:
-        raise ValueError("rng must be PersonKeys for a wave of a survey: they decide whose turn it is")
-    if survey._series.rounds is not None and keys is None:
-        raise ValueError("rng must be PersonKeys for a round of a survey: permanent answers depend on them")
+    require_wave(survey)
+    needed = "rng must be PersonKeys, or person and key must be given on an engine, for"
+    if survey.wave is not None and not personal:
+        raise ValueError(f"{needed} a wave of a survey: they decide whose turn it is")
+    if survey._series.rounds is not None and not personal:
+        raise ValueError(f"{needed} a round of a survey: permanent answers depend on them")
 
 
 def in_turn(survey: Survey, keys: PersonKeys, persons: Persons) -> NDArray[np.intp] | None:

@@ -21,7 +21,7 @@ from ..reports import SCHEMA_KEY, Collected
 from ..results import ClippedWarning
 from ._counts import LABEL, combine, count_groups, count_rows
 from ._layout import SurveyLayout
-from ._panel import in_turn, require_keys, require_wave
+from ._panel import in_turn
 from ._persons import person_answers
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ class People:
         if self.keys is not None and self.keys.question is not None:
             raise ValueError(f"question must be None in PersonKeys for a survey, got {self.keys.question!r}")
         self._rng, self._randomness = rng, Randomness()
-        require_wave(survey)
-        require_keys(survey, self.keys)
+        survey._require_keys(self.keys is not None)
         if not is_personal(rng):
             self._randomness.keep(rng, open_stream(rng))
 

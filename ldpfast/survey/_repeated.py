@@ -73,8 +73,8 @@ class Repeated(Described):
 
     Privacy
     -------
-    One report is exactly `epsilon_realized`-LDP. `loss` bounds the loss of several rounds, by the number of changes of the value
-    of a person. **Without a change it is at most `permanent`; one change already costs about half of the rounds, because it
+    One report is exactly `epsilon_realized`-LDP. `loss` bounds the loss of several rounds, by the number of changes of a
+    person's value. **Without a change it is at most `permanent`; one change already costs about half of the rounds, because it
     can be seen from many rounds when a value changed.** The product of `round` and the number of rounds is no bound, because
     reports of the same permanent answer support each other. A study can go on with another `round` or other `rounds`: the
     permanent answers stay. **With another `permanent`, another question or another name, everybody draws a second
@@ -158,8 +158,8 @@ class Repeated(Described):
         -------
         guarantee : Guarantee
             For any two persons with at most so many changes, in any rounds. It is the exact maximum, rounded up, without a
-            change, and with one change in up to 128 rounds; otherwise an upper bound. It holds for all rounds with the same question,
-            name, secret and `permanent`; the loss of another study with the same people is added.
+            change, and with one change in up to 128 rounds; otherwise an upper bound. It holds for all rounds with the same
+            question, name, secret and `permanent`; the loss of another study with the same people is added.
 
         Raises
         ------
@@ -334,8 +334,8 @@ class RepeatedRound(ReportQuestion[Answer]):
         -------
         See `Repeated`.
         """
-        if not is_personal(rng):
-            raise TypeError(f"rng must be PersonKeys, got {type(rng).__name__}")
+        self._require_keys(is_personal(rng))
+        assert is_personal(rng)
         _check.flag("clip", clip)
         question = self.repeated.question
         column = question.read("x", whole_column("x", x), clip=clip)
@@ -364,6 +364,13 @@ class RepeatedRound(ReportQuestion[Answer]):
         else:
             require_one_index({"x": x, "by": by})
             yield RecordPiece(x, None if by is None else whole_column("by", by), rng, 0)
+
+    def _require_keys(self, personal: bool) -> None:
+        if not personal:
+            raise TypeError(
+                "rng must be PersonKeys, or person and key must be given on an engine, for a round: permanent answers depend "
+                "on them"
+            )
 
     def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
         """Do nothing: clients clip, and do not count what they clipped."""

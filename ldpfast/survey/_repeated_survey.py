@@ -160,8 +160,8 @@ class RepeatedSurvey(Described):
         before, after : Aggregator
             Counted reports of two rounds.
         changed : float, default 1.0
-            Largest share of people whose value is another one in the other round, among those with the same answer, in [0, 1].
-            You declare it: reports do not tell it. Below 1, all people must answer in both rounds.
+            Largest share of people whose value is another one in the other round, among those with each answer in either round,
+            in [0, 1]. You declare it: reports do not tell it. Below 1, all people must answer in both rounds.
         confidence : float, default 0.95
             Confidence level of the intervals for all numbers at once (Bonferroni), in (0, 1).
 
@@ -343,6 +343,16 @@ class SurveyRound(Survey):
             Always.
         """
         raise TypeError("a round has one loss, its guarantee; see the loss of Repeated(survey, ...) for several rounds")
+
+    def to_toml(self) -> NoReturn:
+        """Refuse: TOML describes whole surveys. `to_dict` has the round.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
+        raise TypeError("a round has no form in TOML: save the survey, or the result of to_dict")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the questions and parameters as types that JSON has; `from_dict` reads it."""

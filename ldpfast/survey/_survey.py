@@ -28,7 +28,7 @@ from ._design import Item, MechanismMaker
 from ._layout import SurveyLayout
 from ._ledger import Ledger
 from ._messages import messages_of
-from ._panel import Panel, Rounds, Series, require_wave
+from ._panel import Panel, Rounds, Series, require_keys, require_wave
 from ._people import People, warn_clipped, warn_public
 from ._plan import SurveyPlan
 from ._questions import ColumnQuestion, SurveyQuestion, declared
@@ -608,6 +608,9 @@ class Survey(Question[SurveyResult]):
     def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
         """Return whether n people can have these counts."""
         return is_possible(self._layout, states, n)
+
+    def _require_keys(self, personal: bool) -> None:
+        require_keys(self, personal)
 
     def _check_groups(self, by: Any) -> None:
         warn_public(self._layout, by)

@@ -67,6 +67,13 @@ test("a strict client throws for what is not declared, and gives the same messag
   await assert.rejects(SurveyClient.open({ schema, table, strict: 1 }), /strict must be true or false/);
 });
 
+test("a round needs a secret", async () => {
+  const round = await SurveyClient.open({ schema: surveys.round.schema, table: tableOf(surveys.round) });
+  assert.throws(() => round.answer({ smoker: true }), /permanent answers depend on a secret/);
+  assert.equal(round.isTurn(key, 1), true);
+  assert.equal(round.answerPerson({ smoker: true }, key, 1).length, 12);
+});
+
 test("the turns of persons are those of Python", async () => {
   const wave = await SurveyClient.open({ schema: surveys.wave.schema, table: tableOf(surveys.wave) });
   for (const [who, message] of surveys.turns.entries()) {

@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ldpfast.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, _design
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, YesNo, _design
 from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
@@ -256,6 +257,35 @@ def test_impossible_turns_are_damage(library, place, value):
     table[place : place + 2] = value.to_bytes(2, "little")
     table[-16:] = person_keys.cmac(bytes(32), bytes(table[:-16]))
     assert library.ldpfast_open(ctypes.byref(Client()), bytes(table), len(table)) == DAMAGED
+
+
+IMPOSSIBLE_ROUNDS = {
+    "no rounds": (54, 2, 0), "waves": (54, 2, 5), "of none": (-24, 4, 0), "number": (-20, 4, 2**32 - 1),
+    "randomized response": (116, 1, 1), "unary encoding": (116, 1, 2), "bits": (0, 1, 8), "shift": (2, 2, 31),
+    "words": (16, 8, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", IMPOSSIBLE_ROUNDS)
+def test_impossible_rounds_are_damage(library, what):
+    asked = Repeated(Survey({"a": YesNo(optional=True)}, 2.0), round=1.0, rounds=3).in_round(1)
+    table, (place, size, value) = bytearray(asked.client_table()), IMPOSSIBLE_ROUNDS[what]
+    assert library.ldpfast_open(ctypes.byref(Client()), bytes(table), len(table)) == 0
+    second = struct.unpack_from("<I", table, 88 + 24 + 44)[0] + 2
+    place = second + place if what in ("bits", "shift", "words") else place % len(table)
+    table[place : place + size] = value.to_bytes(size, "little")
+    table[-16:] = person_keys.cmac(bytes(32), bytes(table[:-16]))
+    assert library.ldpfast_open(ctypes.byref(Client()), bytes(table), len(table)) == DAMAGED
+
+
+def test_a_round_needs_a_secret(library):
+    table = Repeated(Survey({"a": YesNo(optional=True)}, 2.0), round=1.0, rounds=3).in_round(1).client_table()
+    client, message, length = Client(), ctypes.create_string_buffer(64), ctypes.c_size_t(9)
+    assert library.ldpfast_open(ctypes.byref(client), table, len(table)) == 0
+    made = library.ldpfast_answer(
+        ctypes.byref(client), (Value * 1)(), KEY, message, ctypes.c_size_t(64), ctypes.byref(length)
+    )
+    assert (made, length.value, client.rounds) == (TURN, 0, 3)
 
 
 def test_keys_of_the_system_are_different(library):

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import ldpfast as ldp
-from ldpfast.survey import Choice, Histogram, Mean, Survey, YesNo
+from ldpfast.survey import Choice, Histogram, Mean, Repeated, Survey, YesNo
 
 from ..support.client_vectors import js_text, split_messages, vectors, write
 from ..support.clients import amalgamate, build_package, zig_cc
@@ -49,6 +49,7 @@ try {
 }
 </script>"""
 WAVE = Survey({"smoker": YesNo(optional=True)}, 2.0, series="weeks", waves=3).in_wave(2)
+ROUND = Repeated(Survey({"smoker": YesNo(optional=True)}, 2.0, series="weeks"), round=1.0, rounds=3).in_round(1)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,7 @@ def test_behavior_in_node(package, tmp_path):
             "schema": survey.client_schema(),
             "table": base64.b64encode(survey.client_table()).decode(),
         }
-        for name, survey in {"clear": CLEAR, "noisy": NOISY, "wave": WAVE}.items()
+        for name, survey in {"clear": CLEAR, "noisy": NOISY, "wave": WAVE, "round": ROUND}.items()
     }
     turns = [WAVE.client(bytes(range(32)), person) for person in range(40)]
     files["turns"] = [client.answer({"smoker": True}).hex() if client.is_turn() else None for client in turns]

@@ -181,7 +181,7 @@ def test_forged_ledgers_stay_in_bounds(tmp_path):
     """Whoever can write a ledger can make its checksum; lengths may then lie."""
     amalgamate(tmp_path)
     program = compile_c(tmp_path / "client", NATIVE / "client.c", flags=(*WARNINGS, *SANITIZERS, f"-I{tmp_path}"))
-    surveys = [SERIES["no waves"], SERIES["no waves, all answers"]]
+    surveys = [SERIES["no waves"], SERIES["no waves, all answers"], SERIES["rounds, all answers"].in_round(2)]
     path = write(tmp_path / "cases", [(survey, [Case(record_of(1), SECRET, None, b"")]) for survey in surveys])
     done = subprocess.run([program, "forge", path], capture_output=True, text=True, timeout=300, check=False)
     assert done.stderr == ""

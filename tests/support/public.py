@@ -162,6 +162,8 @@ def instances() -> list[Any]:
         compared.best,
         designs.warner(0.7),
         survey.Ledger({}),
+        survey.Repeated(asked, round=1.0, rounds=3),
+        survey.Repeated(asked, round=1.0, rounds=3).in_round(1),
         asked.loss(),
         designs.BitChannel(3, 0.75, 0.25),
         analysis.LabelClassifier(designs.warner(0.7)),

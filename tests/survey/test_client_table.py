@@ -11,7 +11,8 @@ import pytest
 from ldpfast import _schema
 from ldpfast.mechanisms import RandomizedResponse, SubsetSelection
 from ldpfast.mechanisms._subset_selection import first_density
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, YesNo
+from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
 from ..support.client_vectors import vectors
@@ -42,13 +43,15 @@ def read(table: bytes) -> dict:
         fields = struct.unpack_from("<H2xBBHII3QII32s", table, start + 80 * i)
         count, *coin, at, length, a, b, c, tickets, numbers, more = fields
         places = struct.unpack_from(f"<{count}H", table, numbers)
-        asked.append((places, *coin, table[at : at + length].decode(), a, b, c, tickets, more))
+        second = struct.unpack_from("<BxH4x3Q32s", table, numbers + 2 * count) if coin[0] == 5 else None
+        asked.append((places, second, *coin, table[at : at + length].decode(), a, b, c, tickets, more))
     count = questions - 1 if answers == 1 else 0
     thresholds = struct.unpack_from(f"<{count}I", table, start + 80 * questions)
+    last = "<32sII" if waves == 0xFFFF else "<32sHHI"
     return {
         "head": (magic, message, size, digest), "answers": answers, "parts": parts, "questions": asked,
         "thresholds": thresholds, "checksum": table[-16:], "series": series, "waves": waves,
-        "turns": struct.unpack("<32sHHI", table[-56:-16]) if waves else None,
+        "turns": struct.unpack(last, table[-56:-16]) if waves else None,
     }  # fmt: skip
 
 
@@ -72,13 +75,25 @@ def test_a_table_says_what_the_survey_asks():
             else:
                 assert numbers == ((question.lower, question.upper) if isinstance(question, Mean) else ())
         for fields, item in zip(found["questions"], survey._layout.items, strict=True):
-            places, kind, bits, shift, name, *integers, tickets, description = fields
-            mechanism = survey.mechanisms[item.name]
-            coin = mechanism._coin
+            places, second, kind, bits, shift, name, *integers, tickets, description = fields
+            mechanism, q = survey.mechanisms[item.name], survey._layout.items.index(item)
             assert list(places) == [declared.index(part) for part in item.parts]
             assert name == item.name
             assert tickets == (survey.weights or {}).get(name, 1)
-            assert description == survey._layout.descriptions[survey._layout.items.index(item)]
+            if isinstance(mechanism, TwoResponses):
+                coin = mechanism.second._coin
+                direct = coin.keep - coin.words_per_symbol
+                numbers = coin.bits, coin.shift, direct, coin.words_per_symbol, coin.reciprocal
+                assert second == (*numbers, survey._layout.descriptions[q])
+                permanent = Survey(survey.questions, survey.epsilon, answers=survey.answers)._layout
+                if isinstance(permanent.mechanisms[q], RandomizedResponse):  # whose reports are the permanent answers
+                    assert description == permanent.descriptions[q]
+                assert kind == 5
+                kind, mechanism = 1, mechanism.first
+            else:
+                assert second is None
+                assert description == survey._layout.descriptions[q]
+            coin = mechanism._coin
             if isinstance(mechanism, RandomizedResponse):
                 assert (kind, bits) == (1, coin.bits)
                 assert integers[0] + mechanism.k * integers[1] == 1 << bits
@@ -134,3 +149,13 @@ def test_the_table_of_a_wave_has_the_turns():
             assert found["turns"] == (survey._series.digest, survey.turns, survey.open_ended, wave)
             assert found["series"] == survey.in_wave(wave)._layout.series
     assert read(Survey(questions, 2.0).client_table())["waves"] == 0
+
+
+def test_the_table_of_a_round_has_its_number():
+    repeated = Repeated(Survey({"a": YesNo(optional=True)}, 2.0, series="weeks"), round=1.0, rounds=70_000)
+    for number in (0, 5, 2**32 - 2):
+        asked = repeated.in_round(number)
+        found = read(asked.client_table())
+        assert found["waves"] == 0xFFFF
+        assert found["turns"] == (asked._series.promise, 70_000, number)
+        assert found["series"] == repeated.survey._layout.series
