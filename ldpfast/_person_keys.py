@@ -22,6 +22,7 @@ from ._core.person import (
     INTEGER,
     NUMBERS,
     QUESTION,
+    REPORT_ID,
     ROUND,
     SERIES,
     STRING,
@@ -171,6 +172,20 @@ class PersonKeys:
         """Return in which waves of a series each person answers, shape (n, waves): those with the smallest tickets."""
         keys = self._keys(persons, (SERIES, series), (TURN, b""))
         return keys.assign([str(wave + 1) for wave in range(waves)], [1] * waves, turns)
+
+    def report_ids(self, series: bytes, occasion: bytes, persons: Persons) -> NDArray[np.uint8]:
+        """Return the ids of the reports of persons, shape (n, 16), by which a server finds a report that is sent again.
+
+        Parameters
+        ----------
+        series : bytes
+            Digest of the series.
+        occasion : bytes
+            Number of the wave or round, or fingerprint of a survey without them, 8 bytes.
+        persons : Persons
+        """
+        keys = self._keys(persons, (SERIES, series), (REPORT_ID, occasion))
+        return keys.derive(0, np.zeros((len(persons), 0), np.uint8))[:, :16]
 
     def _keys(self, persons: Persons, *fields: tuple[int, bytes]) -> QuestionKeys:
         return QuestionKeys(Prefix(self._secret, b"".join(_field(tag, payload) for tag, payload in fields)), persons)

@@ -39,7 +39,8 @@ enum {
     FIELD_PADDING = 5,
     FIELD_DESCRIPTION = 6,
     FIELD_TICKET = 7,
-    FIELD_TURN = 8
+    FIELD_TURN = 8,
+    FIELD_REPORT_ID = 9
 };
 enum { FIELD_INTEGER = 16, FIELD_TEXT = 17, FIELD_BYTES = 18, FIELD_CATEGORY = 32, FIELD_NUMBERS = 33 };
 
@@ -348,8 +349,8 @@ static void absorb_field(derivation *d, uint8_t tag, const void *data, size_t by
     absorb(d, data, bytes);
 }
 
-/* Starts the derivation of a key for a question, in a round if it is not NULL; or for the choice of questions or the turns, whose tag it
- * is, if the question is NULL. */
+/* Starts the derivation of a key for a question, in a round if it is not NULL. If the question is NULL, it is for what the tag says: the
+ * choice of questions, the turns, or the id of a report, which has 8 bytes in the place of the round. */
 static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t *series, uint8_t tag, const question *q,
                             const uint64_t *round, const ldpfast_person *person)
 {
@@ -360,7 +361,7 @@ static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t 
     d->held = 0;
     absorb(d, series + 2, DIGEST_BYTES - 2);
     if (q == NULL) {
-        absorb_field(d, tag, NULL, 0);
+        absorb_field(d, tag, round, round == NULL ? 0 : sizeof(uint64_t));
     } else {
         absorb_field(d, FIELD_QUESTION, q->name, q->name_bytes);
         absorb_field(d, FIELD_DESCRIPTION, round == NULL ? q->description : q->second_description, DIGEST_BYTES);
@@ -738,6 +739,26 @@ int ldpfast_answer_person(const ldpfast_client *c, const ldpfast_value *values, 
     return status;
 }
 
+static const uint8_t *series_of(const ldpfast_client *c);
+static uint32_t occasion_of(const ldpfast_client *c);
+
+int ldpfast_report_id(const ldpfast_client *c, const uint8_t secret[LDPFAST_KEY_BYTES], const ldpfast_person *person,
+                      uint8_t id[LDPFAST_ID_BYTES])
+{
+    memset(id, 0, LDPFAST_ID_BYTES);
+    if (c->table == NULL)
+        return LDPFAST_DAMAGED;
+    if (!is_person(person))
+        return LDPFAST_PERSON;
+    const uint64_t occasion = occasion_of(c) ? occasion_of(c) : read_u64(c->table + DIGEST_AT);
+    derivation d;
+    open_derivation(&d, secret, series_of(c), FIELD_REPORT_ID, NULL, &occasion, person);
+    absorb(&d, key_bits, sizeof key_bits);
+    prefix_derive_half(&d.prefix, d.block, d.held, id);
+    key_wipe(&d, sizeof d);
+    return LDPFAST_OK;
+}
+
 /* Ledgers ------------------------------------------------------------------------------------------------------------- */
 
 /* A ledger: header, answers, checksum. Header: magic and version, bytes, series, secret. An answer: bytes, wave or 0, fingerprint,
@@ -960,6 +981,16 @@ int ldpfast_ledger_is_turn(const ldpfast_client *c, const uint8_t *ledger, size_
     if (!ledger_is_valid(c, ledger, bytes))
         return LDPFAST_LEDGER;
     return ldpfast_is_turn(c, ledger + SECRET_AT, &alone, turn);
+}
+
+int ldpfast_ledger_report_id(const ldpfast_client *c, const uint8_t *ledger, size_t bytes, uint8_t id[LDPFAST_ID_BYTES])
+{
+    memset(id, 0, LDPFAST_ID_BYTES);
+    if (c->table == NULL)
+        return LDPFAST_DAMAGED;
+    if (!ledger_is_valid(c, ledger, bytes))
+        return LDPFAST_LEDGER;
+    return ldpfast_report_id(c, ledger + SECRET_AT, &alone, id);
 }
 
 int ldpfast_answer_once(const ldpfast_client *c, const ldpfast_value *values, uint8_t *ledger, size_t capacity, size_t *bytes,

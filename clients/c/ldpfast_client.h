@@ -13,6 +13,7 @@ extern "C" {
 #endif
 
 #define LDPFAST_KEY_BYTES 32
+#define LDPFAST_ID_BYTES 16
 #define LDPFAST_NO_CATEGORY 0xffffffffu
 
 enum ldpfast_status {
@@ -113,6 +114,12 @@ int ldpfast_answer_person(const ldpfast_client *client, const ldpfast_value *val
 int ldpfast_is_turn(const ldpfast_client *client, const uint8_t secret[LDPFAST_KEY_BYTES], const ldpfast_person *person,
                     int *turn);
 
+/* Writes the id of the report of a person, by which a server finds out that it was sent again: the same in one wave or round, or for one
+ * survey without them, and independent of the answers. Without a secret, take 16 fresh random bytes, store them with the message, and
+ * send both again until the server has confirmed them. */
+int ldpfast_report_id(const ldpfast_client *client, const uint8_t secret[LDPFAST_KEY_BYTES], const ldpfast_person *person,
+                      uint8_t id[LDPFAST_ID_BYTES]);
+
 /* A ledger is what one person has answered in a series of surveys: bytes in a buffer of the caller, who stores them on the device.
  * It holds a secret of the person, and must not be put back to an older content. Two devices with ledgers of their own are two
  * persons. The client of the next wave or version takes the same ledger. */
@@ -133,6 +140,9 @@ int ldpfast_ledger_is_turn(const ldpfast_client *client, const uint8_t *ledger, 
  * what would exceed the promise of the series is refused. Unless the result is LDPFAST_OK, the ledger is unchanged. */
 int ldpfast_answer_once(const ldpfast_client *client, const ldpfast_value *values, uint8_t *ledger, size_t capacity,
                         size_t *bytes, uint8_t *message, size_t message_capacity, size_t *length);
+
+/* As ldpfast_report_id, for the person of a ledger. */
+int ldpfast_ledger_report_id(const ldpfast_client *client, const uint8_t *ledger, size_t bytes, uint8_t id[LDPFAST_ID_BYTES]);
 
 /* Overwrites a key with zeros. The compiler does not drop the call. */
 void ldpfast_erase(void *secret, size_t bytes);

@@ -23,6 +23,12 @@ export interface SurveyFiles {
   ledger?: Pick<Storage, "getItem" | "setItem">;
 }
 
+/** A message, and the id by which a server finds out that it was sent again. */
+export interface Report {
+  id: Uint8Array;
+  message: Uint8Array;
+}
+
 /** A client for one survey. */
 export class SurveyClient {
   private constructor();
@@ -38,6 +44,19 @@ export class SurveyClient {
 
   /** Returns the message for a key of 32 random bytes, which must not be used again: for tests, and for other generators. */
   answerWithKey(record: Record<string, Value>, key: Uint8Array | ArrayBuffer): Uint8Array;
+
+  /**
+   * Returns the message of `answer` with an id of 16 bytes, by which a server finds out that the report was sent again. Without a ledger
+   * the id is random: keep both until the server has confirmed them, and send the same again.
+   */
+  report(record: Record<string, Value>): Report;
+
+  /** Returns the message of `answerPerson` with an id, which is the same for a person in one wave or round. */
+  reportPerson(
+    record: Record<string, Value>,
+    secret: Uint8Array | ArrayBuffer,
+    person: number | bigint | string | Uint8Array,
+  ): Report;
 
   /** Returns whether it is the turn of the person of the ledger in the wave of the survey: always, if the survey has no waves. */
   isTurn(): boolean;

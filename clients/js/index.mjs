@@ -1,6 +1,7 @@
 // Client of a survey of ldpfast: turns a record into a message, by the client in C compiled to WebAssembly. docs/clients.md.
 
 const KEY_BYTES = 32;
+const ID_BYTES = 16;
 const VALUE_BYTES = 16; // a number in 8 bytes, a category in 4, and padding
 const NO_CATEGORY = 0xffffffff;
 const DAY = 86_400_000; // milliseconds
@@ -25,7 +26,7 @@ export class SurveyClient {
     const values = align(tableEnd);
     const key = values + VALUE_BYTES * this.#columns.length;
     const message = key + KEY_BYTES;
-    const capacity = exports.messageBytes();
+    const capacity = Math.max(exports.messageBytes(), ID_BYTES);
     this.#layout = { values, key, message, capacity, person: message + capacity };
     if (storage !== null) {
       this.#ledger = new Ledger(storage, `ldpfast-${toHex(this.#newLedger()).slice(24, 24 + SERIES_DIGITS)}`);
@@ -128,6 +129,37 @@ export class SurveyClient {
     } finally {
       view(this.#exports, values, to + data.length - values).fill(0);
     }
+  }
+
+  /**
+   * Returns the message of `answer` with an id of 16 bytes, by which a server finds out that the report was sent again. Without a ledger
+   * the id is random: keep both until the server has confirmed them, and send the same again. `send` does so.
+   */
+  report(record) {
+    const message = this.answer(record);
+    if (this.#ledger === undefined) return { id: crypto.getRandomValues(new Uint8Array(ID_BYTES)), message };
+    const { message: at } = this.#layout; // which has room for an id, and is erased
+    let id;
+    this.#withLedger(0, (ledger, bytes) => {
+      const status = this.#exports.ledgerReportId(ledger, bytes, at);
+      id = view(this.#exports, at, ID_BYTES).slice();
+      return status;
+    });
+    return { id, message };
+  }
+
+  /** Returns the message of `answerPerson` with an id, which is the same for a person in one wave or round. */
+  reportPerson(record, secret, person) {
+    const message = this.answerPerson(record, secret, person);
+    const { message: at, person: to } = this.#layout;
+    const { kind, integer, data } = identifier(person);
+    const key = this.#prepare({}, "secret", secret, data.length);
+    view(this.#exports, to, data.length).set(data);
+    const id = this.#finish(to + data.length, () => {
+      this.#exports.reportId(key, kind, integer, to, data.length, at);
+      return ID_BYTES;
+    });
+    return { id, message };
   }
 
   #refuseLedger() {

@@ -47,6 +47,13 @@ size_t wasm_answer_person(const ldpfast_value *values, const uint8_t *secret, ui
     return length;
 }
 
+EXPORT("reportId")
+void wasm_report_id(const uint8_t *secret, uint32_t kind, int64_t integer, const void *data, size_t bytes, uint8_t *id)
+{
+    const ldpfast_person person = {kind, integer, data, bytes};
+    ldpfast_report_id(&client, secret, &person, id);
+}
+
 EXPORT("newLedgerBytes") size_t wasm_new_ledger_bytes(void) { return LDPFAST_NEW_LEDGER_BYTES; }
 EXPORT("ledgerRoom") size_t wasm_ledger_room(void) { return ldpfast_ledger_room(&client); }
 
@@ -54,6 +61,12 @@ EXPORT("newLedger") void wasm_new_ledger(const uint8_t *secret, uint8_t *ledger)
 {
     size_t bytes;
     ldpfast_ledger_new(&client, secret, ledger, LDPFAST_NEW_LEDGER_BYTES, &bytes);
+}
+
+/* Returns 0 or a negative status. */
+EXPORT("ledgerReportId") int wasm_ledger_report_id(const uint8_t *ledger, size_t bytes, uint8_t *id)
+{
+    return -ldpfast_ledger_report_id(&client, ledger, bytes, id);
 }
 
 /* Returns 0, 1, or a negative status. */

@@ -10,6 +10,7 @@ PADDING: int
 DESCRIPTION: int
 TICKET: int
 TURN: int
+REPORT_ID: int
 INTEGER: int
 TEXT: int
 BYTES: int

@@ -10,7 +10,7 @@ from .._frames import Source as Source
 from .._table import Table
 from ._answers import Answer
 from ._choice import Choice
-from ._client import SurveyClient
+from ._client import Report, SurveyClient
 from ._compare import SurveyComparison, compare
 from ._cross import Cross, CrossAnswer
 from ._histogram import Histogram, HistogramAnswer
@@ -44,6 +44,7 @@ __all__ = [
     "RepeatedClient",
     "RepeatedRound",
     "RepeatedSurvey",
+    "Report",
     "Survey",
     "SurveyClient",
     "SurveyComparison",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,28 @@ from ._persons import person_answers
 
 if TYPE_CHECKING:
     from ._survey import Survey
+
+
+class Report(NamedTuple):
+    """The report of a person, as a client sends it to a server.
+
+    Attributes
+    ----------
+    id : bytes
+        16 bytes by which the server finds out that the report was sent again.
+    message : bytes
+        Message of `SurveyClient.answer`.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Survey, YesNo
+    >>> Survey({"smoker": YesNo(optional=True)}, 1.0).client().report({"smoker": True})._fields
+    ('id', 'message')
+    """
+
+    id: bytes
+    message: bytes
+
 
 ALONE = b""  # identifier of the only person of a ledger
 
@@ -139,6 +162,46 @@ class SurveyClient:
         if self._ledger is not None:
             return message(survey, self._ledger.answer(survey, lambda: self._reports(survey, columns)))
         return message(survey, self._reports(survey, columns))
+
+    def report(self, record: Mapping[str, Any], *, wave: int | None = None) -> Report:
+        """Return the report of the person with an id, by which a server finds out that it was sent again.
+
+        Parameters
+        ----------
+        record, wave
+            As for `answer`.
+
+        Returns
+        -------
+        report : Report
+            Message and id, which has 16 bytes. Without a secret or a ledger, the id is random: keep the report until the server
+            has confirmed it, and send the same one again. With them, the same person has the same id in one wave or round, or for
+            one survey without them; it does not depend on the record.
+
+        Raises
+        ------
+        TypeError, KeyError, ValueError
+            As for `answer`.
+
+        Privacy
+        -------
+        As for `answer`. The id says nothing about the record, and ids of different waves cannot be linked without the secret.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Survey, YesNo
+        >>> report = Survey({"smoker": YesNo(optional=True)}, 1.0).client().report({"smoker": True})
+        >>> len(report.id), len(report.message)
+        (16, 12)
+        """
+        found = self.answer(record, wave=wave)
+        if self._keys is None:
+            return Report(secrets.token_bytes(16), found)
+        survey = self._in_wave(wave)
+        entry = survey._series.entry
+        occasion = found[1:9] if entry is None else entry.to_bytes(8, "little")
+        ids = self._keys.report_ids(survey._series.promise, occasion, self._keys.persons(1))
+        return Report(ids[0].tobytes(), found)
 
     def _reports(self, survey: Survey, columns: list[Column]) -> Parts:
         """Return the reports of the person, with the numbers of their questions."""

@@ -35,6 +35,8 @@ test("messages and refusals are those of Python", async () => {
       } else {
         assert.equal(client.isTurn(), true);
         assert.equal(hex(client.answer(step.record)), step.message);
+        const report = client.report(step.record);
+        assert.deepEqual([hex(report.id), hex(report.message)], [step.id, step.message]);
       }
     }
     assert.equal(storage.entries.size, 1);

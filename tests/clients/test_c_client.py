@@ -266,6 +266,29 @@ IMPOSSIBLE_ROUNDS = {
 }  # fmt: skip
 
 
+def test_ids_of_reports_are_those_of_python_and_of_the_definition(library):
+    """One id per person and survey, wave or round; it does not depend on the record."""
+    questions = {"a": YesNo(optional=True), "b": Mean(0, 1, optional=True)}
+    panel = Survey(questions, 2.0, series="weeks", waves=3, turns=3)
+    weekly = Repeated(Survey(questions, 2.0, series="weeks"), round=1.0, rounds=3)
+    surveys = [Survey(questions, 2.0), Survey(questions, 1.0), panel.in_wave(1), panel.in_wave(2), weekly.in_round(0)]
+    found, room = set(), ctypes.create_string_buffer(16)
+    for survey in surveys:
+        client, table = Client(), survey.client_table()
+        assert library.ldpfast_open(ctypes.byref(client), table, len(table)) == 0
+        entry = survey._series.entry
+        occasion = survey._layout.head[1:] if entry is None else entry.to_bytes(8, "little")
+        for given, person in ((7, Person(16, 7, None, 0)), ("p\u00e9", Person(17, 0, "p\u00e9".encode(), 3))):
+            ids = {survey.client(KEY, given).report({"a": answer}).id for answer in (True, False)}
+            assert library.ldpfast_report_id(ctypes.byref(client), KEY, ctypes.byref(person), room) == 0
+            assert ids == {room.raw} == {person_keys.report_id(KEY, survey._series.promise, occasion, given)}
+            found |= ids
+    assert len(found) == 2 * len(surveys)
+    assert library.ldpfast_report_id(ctypes.byref(client), KEY, ctypes.byref(Person(5, 0, None, 0)), room) == PERSON
+    fresh = [surveys[0].client().report({"a": True}).id for _ in range(3)]
+    assert len(set(fresh)) == 3
+
+
 @pytest.mark.parametrize("what", IMPOSSIBLE_ROUNDS)
 def test_impossible_rounds_are_damage(library, what):
     asked = Repeated(Survey({"a": YesNo(optional=True)}, 2.0), round=1.0, rounds=3).in_round(1)

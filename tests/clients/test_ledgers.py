@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldpfast.survey import Choice, Ledger, Mean, Repeated, RepeatedSurvey, Survey, YesNo
+from ldpfast.survey import Choice, Ledger, Mean, Repeated, RepeatedSurvey, Report, Survey, YesNo
 
 from ..support import person_keys
 from ..support.client_vectors import Case, write
@@ -86,17 +86,17 @@ def empty(survey: Survey | RepeatedSurvey) -> bytes:
     return body + person_keys.cmac(bytes(32), body)
 
 
-def in_python(first: Survey | RepeatedSurvey, seed: int) -> list[bytes | None]:
-    """Return the messages of the client in Python; None where it refuses."""
+def in_python(first: Survey | RepeatedSurvey, seed: int) -> list[Report | None]:
+    """Return the reports of the client in Python; None where it refuses."""
     content = {"ldpfast_ledger": 1, "series": series_of(first).hex(), "secret": SECRET.hex(), "answers": []}
     ledger = Ledger({"ldpfast": json.dumps(content)})
-    messages: list[bytes | None] = []
+    reports: list[Report | None] = []
     for survey, record in steps(first, seed):
         try:
-            messages.append(survey.client(ledger=ledger).answer(record))
+            reports.append(survey.client(ledger=ledger).report(record))
         except ValueError:
-            messages.append(None)
-    return messages
+            reports.append(None)
+    return reports
 
 
 class InC:
@@ -105,6 +105,7 @@ class InC:
     def __init__(self, library: ctypes.CDLL, ledger: bytes, capacity: int = 1 << 14) -> None:
         self.library, self.bytes = library, ctypes.c_size_t(len(ledger))
         self.buffer = ctypes.create_string_buffer(ledger, capacity)
+        self.id = ctypes.create_string_buffer(16)
         self.message, self.length = ctypes.create_string_buffer(1 << 12), ctypes.c_size_t()
 
     @property
@@ -122,6 +123,7 @@ class InC:
             ctypes.byref(self.bytes), self.message, ctypes.c_size_t(len(self.message)), ctypes.byref(self.length),
         )  # fmt: skip
         assert status == (LEDGER if made == LEDGER else 0)
+        assert status == self.library.ldpfast_ledger_report_id(ctypes.byref(client), self.buffer, self.bytes, self.id)
         assert (turn.value == 0) == (made in (TURN, LEDGER)) or made in (PROMISE, NO_ROOM)
         return made, self.message.raw[: self.length.value]
 
@@ -140,8 +142,9 @@ def test_messages_and_refusals_in_c_are_those_of_python(library, name):
         for (survey, record), expected in zip(steps(SERIES[name], seed), in_python(SERIES[name], seed), strict=True):
             before = device.ledger
             status, message = device.answer(survey, record)
-            assert (message or None) == expected
             assert (status == 0) == (expected is not None)
+            assert expected is None or (device.id.raw, message) == expected
+            assert expected is not None or message == b""
             assert status == 0 or device.ledger == before
             statuses.add(status)
     has_turns = getattr(SERIES[name], "waves", None) is not None
@@ -201,9 +204,10 @@ def test_messages_and_refusals_in_javascript_are_those_of_python(tmp_path):
                     "schema": survey.client_schema(),
                     "table": base64.b64encode(survey.client_table()).decode(),
                     "record": record,
-                    "message": message and message.hex(),
+                    "message": report and report.message.hex(),
+                    "id": report and report.id.hex(),
                 }
-                for (survey, record), message in zip(steps(first, seed), in_python(first, seed), strict=True)
+                for (survey, record), report in zip(steps(first, seed), in_python(first, seed), strict=True)
             ],
         }
         for first in SERIES.values()

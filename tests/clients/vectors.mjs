@@ -28,7 +28,7 @@ export async function run(SurveyClient, surveys) {
   const counts = { key: 0, person: 0 };
   for (const [i, survey] of surveys.entries()) {
     const client = await SurveyClient.open({ schema: survey.schema, table: fromBase64(survey.table) });
-    for (const [j, { record: encoded, key: hex, person, message }] of survey.cases.entries()) {
+    for (const [j, { record: encoded, key: hex, person, message, id }] of survey.cases.entries()) {
       const record = Object.fromEntries(Object.entries(encoded).map(([name, value]) => [name, decode(value)]));
       const key = fromHex(hex);
       const kind = person === null ? "key" : "person";
@@ -36,7 +36,9 @@ export async function run(SurveyClient, surveys) {
       const made = person === null ? client.answerWithKey(record, key) : client.answerPerson(record, key, decode(person));
       spent[kind] += performance.now() - start;
       counts[kind] += 1;
-      if (String(made) !== String(fromBase64(message))) wrong.push([i, j]);
+      const report = person === null ? client.report(record) : client.reportPerson(record, key, decode(person));
+      const isRight = person === null ? report.id.length === 16 : String(report.id) === String(fromHex(id));
+      if (String(made) !== String(fromBase64(message)) || !isRight) wrong.push([i, j]);
     }
   }
   const nanoseconds = { key: (1e6 * spent.key) / counts.key, person: (1e6 * spent.person) / counts.person };

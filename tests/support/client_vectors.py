@@ -48,6 +48,12 @@ def vectors() -> list[tuple[Survey, list[Case]]]:
     return found
 
 
+def id_of(survey: Survey, case: Case) -> bytes:
+    """Return the id of the report of a person."""
+    assert case.person is not None
+    return survey.client(case.key, case.person).report(case.record).id
+
+
 def message_of(survey: Survey, record: Mapping[str, Any], key: bytes) -> bytes:
     """Return the message for a fresh key. The public client takes its key from the operating system."""
     questions = [(name, survey._layout.declared[name]) for name in survey._layout.columns]
@@ -248,6 +254,7 @@ def js_text(found: list[tuple[Survey, list[Case]]]) -> str:
                         "key": case.key.hex(),
                         "person": None if case.person is None else _js_value(case.person),
                         "message": base64.b64encode(case.message).decode(),
+                        "id": None if case.person is None else id_of(survey, case).hex(),
                     }
                     for case in cases
                 ],

@@ -66,6 +66,10 @@ def round_key(
     return derived_key(secret, shared, person_field(person) + value_field(answer))
 
 
+def report_id(secret: bytes, series: bytes, occasion: bytes, person: int | str | bytes) -> bytes:
+    return derived_key(secret, field(1, series) + field(9, occasion), person_field(person))[:16]
+
+
 def assignment_key(secret: bytes, series: bytes, person: int | str | bytes) -> bytes:
     return derived_key(secret, field(1, series) + field(3, b""), person_field(person))
 
