@@ -175,8 +175,8 @@ class SurveyClient:
         -------
         report : Report
             Message and id, which has 16 bytes. Without a secret or a ledger, the id is random: keep the report until the server
-            has confirmed it, and send the same one again. With them, the same person has the same id in one wave or round, or for
-            one survey without them; it does not depend on the record.
+            has confirmed it, and send the same one again. With them, the same person has the same id in one wave or round, or
+            for one survey without them; it does not depend on the record.
 
         Raises
         ------

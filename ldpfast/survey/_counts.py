@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 LABEL = "ldpfast"  # column with the fingerprint
+MESSAGE_FAULTS = (*FAULTS, "value")  # the last: a report that no mechanism gives
 
 
 def count(survey: Survey, reports: Any) -> tuple[list[AnyArray], int]:
@@ -46,22 +47,30 @@ def count(survey: Survey, reports: Any) -> tuple[list[AnyArray], int]:
 
 def valid_messages(survey: Survey, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
     """Return the messages that answer a survey, in one list, and the numbers of the others by their fault."""
+    faults = faults_of(survey, messages)
+    numbers = np.bincount(faults, minlength=len(MESSAGE_FAULTS)).tolist()
+    refused = Counter({MESSAGE_FAULTS[fault]: count for fault, count in enumerate(numbers) if fault})
+    kept = [messages[i] for i in np.flatnonzero(faults == 0).tolist()]
+    return [kept] if kept else [], refused
+
+
+def faults_of(survey: Survey, messages: Sequence[bytes]) -> NDArray[np.uint8]:
+    """Return the number of the fault of each message in `MESSAGE_FAULTS`, 0 for a message that answers a survey."""
     layout = survey._layout
     sizes = np.array(layout.sizes, np.int64)
-    faults = message_faults(*joined_messages(messages), layout.head, sizes, layout.answers)
-    refused = Counter({FAULTS[fault]: count for fault, count in enumerate(np.bincount(faults).tolist()) if fault})
-    kept = [messages[i] for i in np.flatnonzero(faults == 0).tolist()]
-    if kept:
-        questions, packed, _ = split_messages(*joined_messages(kept), layout.head, sizes, layout.answers)
+    faults: NDArray[np.uint8] = message_faults(*joined_messages(messages), layout.head, sizes, layout.answers)
+    kept = np.flatnonzero(faults == 0)
+    if len(kept):
+        joined = joined_messages([messages[i] for i in kept.tolist()])
+        questions, packed, _ = split_messages(*joined, layout.head, sizes, layout.answers)
         assert questions is not None
         valid = np.ones(len(kept), np.bool_)
         for q, (mechanism, part) in enumerate(zip(layout.mechanisms, packed, strict=True)):
             reports = mechanism.report.arrange(mechanism.report.unpack(part.reshape(-1, layout.sizes[q])))
             asked = np.flatnonzero((questions == q).any(axis=1))
             valid[asked] &= mechanism.report.are_valid(reports)
-        refused["value"] = int((~valid).sum())
-        kept = [kept[i] for i in np.flatnonzero(valid).tolist()]
-    return [kept] if kept else [], refused
+        faults[kept[~valid]] = MESSAGE_FAULTS.index("value")
+    return faults
 
 
 def combine(layout: SurveyLayout, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:

@@ -1,0 +1,92 @@
+"""Who may send reports and who may read estimates: tokens in a file, and the cookie of the page."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+COOKIE = "ldpfast"
+MIN_TOKEN = 16  # characters
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of a server.
+
+    Attributes
+    ----------
+    read : tuple of str
+        Any of these lets one read estimates.
+    write : tuple of str
+        Any of these lets one send reports; everybody may if there are none.
+    """
+
+    read: tuple[str, ...]
+    write: tuple[str, ...] = ()
+
+    @classmethod
+    def fresh(cls) -> Self:
+        """Return one new token for reading."""
+        return cls((secrets.token_urlsafe(24),))
+
+    @classmethod
+    def from_file(cls, path: Path) -> Self:
+        """Return the tokens of a file with lines such as ``read TOKEN`` or ``write TOKEN``. The file is made if there is none.
+
+        Raises
+        ------
+        ValueError
+            If a line is another one; if a token is short; if there is none for reading.
+        """
+        if not path.exists():
+            found = cls.fresh()
+            with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+                file.write(f"read {found.read[0]}\n")
+            return found
+        listed: dict[str, list[str]] = {"read": [], "write": []}
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            kind, _, token = line.partition(" ")
+            if kind not in listed or len(token.strip()) < MIN_TOKEN or not token.strip().isascii():
+                raise ValueError(
+                    f"{path}, line {number}, must be `read TOKEN` or `write TOKEN` with at least {MIN_TOKEN} ASCII characters"
+                )
+            listed[kind].append(token.strip())
+        if not listed["read"]:
+            raise ValueError(f"{path} must have a line `read TOKEN`")
+        return cls(tuple(listed["read"]), tuple(listed["write"]))
+
+    def may_read(self, authorization: str | None, cookie: str | None) -> bool:
+        """Return whether a header or a cookie lets one read."""
+        given = _bearer(authorization)
+        in_header = given is not None and _is_one_of(given, self.read)
+        return in_header or (cookie is not None and _is_one_of(cookie, map(session_of, self.read)))
+
+    def may_write(self, authorization: str | None) -> bool:
+        """Return whether a header lets one send reports."""
+        if not self.write:
+            return True
+        given = _bearer(authorization)
+        return given is not None and _is_one_of(given, self.write)
+
+
+def session_of(token: str) -> str:
+    """Return the cookie that stands for a token."""
+    return hmac.new(token.encode(), b"ldpfast session", hashlib.sha256).hexdigest()
+
+
+def _bearer(authorization: str | None) -> str | None:
+    kind, _, token = (authorization or "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" and token.strip() else None
+
+
+def _is_one_of(given: str, tokens: Iterable[str]) -> bool:
+    """Compare with all tokens, in a time that does not depend on where they differ."""
+    return sum(hmac.compare_digest(given.encode(), token.encode()) for token in tokens) > 0

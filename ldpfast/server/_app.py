@@ -1,0 +1,364 @@
+"""The calls of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, generate_latest
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from .. import _check
+from ..survey import Survey
+from . import _page
+from ._access import COOKIE, Tokens, session_of
+from ._plan import Occasion, ServerPlan
+from ._receiver import Receiver, UnavailableError
+from ._results import Results, trend_plot
+from ._store import Store
+from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, read_frames, read_json_lines
+
+MAX_BODY = 4 << 20
+MAX_REPORTS = 10_000
+BODY_SECONDS = 30
+RETRY_SECONDS = 2
+LARGE_BODY = 1 << 14  # bodies that are read in another thread
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+HEADERS = {
+    "content-security-policy": "default-src 'none'; img-src 'self'; style-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def create_app(
+    surveys: Survey | Sequence[Survey],
+    url: str = "sqlite:///reports.db",
+    *,
+    waves: int | Sequence[int] | None = None,
+    groups: Sequence[str] | None = None,
+    tokens: Tokens | None = None,
+    reads_need_token: bool = True,
+    origins: Sequence[str] = (),
+    hosts: Sequence[str] = LOCAL,
+    folds: bool = True,
+) -> Starlette:
+    """Return the ASGI application of a server, for one survey and its versions.
+
+    Parameters
+    ----------
+    surveys : Survey or sequence of Survey
+        Versions of one survey (`Survey.revise`). All questions must be optional, because clients never refuse a value.
+    url : str, default "sqlite:///reports.db"
+        Database for SQLAlchemy: a file of SQLite, or "postgresql+psycopg://...".
+    waves : int or sequence of int, optional
+        Open waves of a survey with waves; the last is the current one. Reports of others are refused.
+    groups : sequence of str, optional
+        Labels of groups, one of which comes with every report. They are public and not protected.
+    tokens : Tokens, optional
+        Who may read and write. By default everybody may send reports, and one new token, ``app.state.tokens.read[0]``, reads.
+    reads_need_token : bool, default True
+        Whether reading needs a token. Only behind a Unix socket that other users cannot open, it may be left out.
+    origins : sequence of str, optional
+        Origins of web pages whose scripts may send reports, such as "https://survey.example.org".
+    hosts : sequence of str
+        Values of the header Host that are accepted.
+    folds : bool, default True
+        Whether messages are folded into counts, and deleted, a few seconds after they were stored.
+
+    Returns
+    -------
+    app : starlette.applications.Starlette
+        For uvicorn or another ASGI server, in one process per database of SQLite.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the surveys are not versions of one series; if waves, groups or `url` are not valid.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ldpfast.server import create_app
+    >>> from ldpfast.survey import Survey, YesNo
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> app = create_app(Survey({"smokes": YesNo(optional=True)}, 1.0), f"sqlite:///{folder.name}/reports.db")
+    >>> sorted({route.path for route in app.routes})[:3]
+    ['/', '/estimates', '/health']
+    """
+    plan = ServerPlan.of(surveys, waves, groups)
+    _check.flag("reads_need_token", reads_need_token)
+    server = _Server(Store(plan, url), tokens or Tokens.fresh(), reads_need_token, _check.flag("folds", folds))
+    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
+    if origins:
+        middleware.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=list(origins),
+                allow_methods=["GET", "POST"],
+                allow_headers=["authorization", "content-type"],
+                max_age=3600,
+            )
+        )
+    routes = [
+        Route("/survey", server.survey),
+        Route("/survey/{version:int}", server.survey),
+        Route("/reports", server.reports, methods=["POST"]),
+        Route("/estimates", server.reading(server.estimates)),
+        Route("/", server.page),
+        Route("/login", server.login, methods=["POST"]),
+        Route("/style.css", server.style),
+        Route("/plot.svg", server.reading(server.plot)),
+        Route("/trend.svg", server.reading(server.trend)),
+        Route("/metrics", server.reading(server.metrics)),
+        Route("/health", server.health),
+    ]
+    app = Starlette(
+        routes=routes, middleware=middleware, lifespan=server.lifespan, exception_handlers={HTTPException: _error}
+    )
+    app.state.tokens = server.tokens
+    return app
+
+
+class _Server:
+    """The handlers of all calls."""
+
+    def __init__(self, store: Store, tokens: Tokens, reads_need_token: bool, folds: bool) -> None:
+        self.store, self.plan, self.tokens = store, store.plan, tokens
+        self._reads_need_token, self._folds = reads_need_token, folds
+        self._receiver: Receiver | None = None
+        self._registry = CollectorRegistry()
+        self._seen = Counter("ldpfast_reports", "Reports by what became of them", ["status"], registry=self._registry)
+        self._refused = Counter("ldpfast_refused", "Refused reports by reason", ["reason"], registry=self._registry)
+        self._busy = Counter("ldpfast_unavailable", "Requests that were not stored", registry=self._registry)
+        self._waiting = Gauge("ldpfast_waiting_reports", "Reports that wait for the disk", registry=self._registry)
+        self._unfolded = Gauge("ldpfast_unfolded_messages", "Messages that are not folded yet", registry=self._registry)
+        self._stored = Gauge("ldpfast_stored_reports", "Reports of all surveys", registry=self._registry)
+
+    @asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        """Start the thread that stores reports; at the end, store what waits."""
+        self._receiver = Receiver(self.store, self._folds)
+        try:
+            yield
+        finally:
+            await run_in_threadpool(self._receiver.close)
+            self.store.close()
+
+    # Reports ----------------------------------------------------------------------------------------------------------
+
+    async def survey(self, request: Request) -> Response:
+        """Return what a client needs: the same for everybody, so that it can be cached."""
+        version = request.path_params.get("version")
+        survey = self.plan.current if version is None else self.plan.version(version)
+        if survey is None:
+            raise HTTPException(404, f"there is no version {version}")
+        data = {
+            "fingerprint": survey.fingerprint,
+            "schema": survey.client_schema(),
+            "table": base64.b64encode(survey.client_table()).decode(),
+            "wave": survey._series.entry,
+            "version": survey.revision,
+            "groups": list(self.plan.groups),
+        }
+        body = json.dumps(data, ensure_ascii=False).encode()
+        tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+        headers = {**HEADERS, "cache-control": "public, max-age=60", "etag": tag}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(body, media_type="application/json", headers=headers)
+
+    async def reports(self, request: Request) -> Response:
+        """Store the reports of a body, and say what became of each."""
+        if not self.tokens.may_write(request.headers.get("authorization")):
+            raise HTTPException(401, "a token for writing is needed", {"www-authenticate": "Bearer"})
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        readers = {JSON_LINES: read_json_lines, "application/json": read_json_lines, FRAMES: read_frames}
+        if kind not in readers:
+            raise HTTPException(415, f"the content type must be {JSON_LINES} or {FRAMES}")
+        body = await _body(request)
+        read: Callable[[bytes], list[Incoming]] = readers[kind]
+        try:
+            incoming = read(body) if len(body) < LARGE_BODY else await run_in_threadpool(read, body)
+        except BodyError as error:
+            raise HTTPException(400, str(error)) from None
+        if len(incoming) > MAX_REPORTS:
+            raise HTTPException(413, f"a request must have at most {MAX_REPORTS} reports")
+        assert self._receiver is not None
+        try:
+            outcome = await self._receiver.receive(incoming)
+        except UnavailableError as error:
+            self._busy.inc()
+            raise HTTPException(503, str(error), {"retry-after": str(RETRY_SECONDS)}) from None
+        self._seen.labels("accepted").inc(outcome.accepted)
+        self._seen.labels("duplicate").inc(outcome.duplicate)
+        self._seen.labels("refused").inc(len(outcome.refused))
+        for reason in outcome.refused.values():
+            self._refused.labels(reason).inc()
+        return JSONResponse(outcome.to_dict(), headers=HEADERS)
+
+    # Reading ----------------------------------------------------------------------------------------------------------
+
+    def _may_read(self, request: Request) -> bool:
+        if not self._reads_need_token:
+            return True
+        return self.tokens.may_read(request.headers.get("authorization"), request.cookies.get(COOKIE))
+
+    def reading(self, handler: Handler) -> Handler:
+        """Return a handler that needs a token for reading."""
+
+        async def guarded(request: Request) -> Response:
+            if not self._may_read(request):
+                raise HTTPException(401, "a token for reading is needed", {"www-authenticate": "Bearer"})
+            return await handler(request)
+
+        return guarded
+
+    def _occasion(self, request: Request) -> Occasion:
+        """Return the survey that a request asks for: by default the newest version, in the current wave."""
+        known = self.store.occasions()
+        wanted: dict[str, int | None] = {}
+        for name in ("wave", "version"):
+            text = request.query_params.get(name)
+            if text is not None and not (text.isascii() and text.isdigit() and len(text) < 12):
+                raise HTTPException(400, f"{name} must be a number")
+            wanted[name] = None if text is None else int(text)
+        wave = wanted["wave"] if wanted["wave"] is not None else self.plan.current._series.entry
+        found = [one for one in known if one.number == wave and wanted["version"] in (None, one.survey.revision)]
+        if not found:
+            raise HTTPException(404, "there is no such wave or version")
+        return found[-1]
+
+    async def estimates(self, request: Request) -> Response:
+        """Return the estimates as JSON, CSV or Arrow."""
+        by = request.query_params.get("by")
+        if by not in (None, "group"):
+            raise HTTPException(400, "by must be group")
+        results = await run_in_threadpool(Results.of, self.store, self._occasion(request))
+        accept = request.headers.get("accept", "")
+        if "text/csv" in accept:
+            text = await run_in_threadpool(results.to_csv, by is not None)
+            return Response(text, media_type="text/csv", headers=HEADERS)
+        if "application/vnd.apache.arrow.stream" in accept:
+            data = await run_in_threadpool(results.to_arrow, by is not None)
+            return Response(data, media_type="application/vnd.apache.arrow.stream", headers=HEADERS)
+        found = await run_in_threadpool(results.to_dict, by is not None)
+        return JSONResponse(found, headers=HEADERS)
+
+    async def page(self, request: Request) -> Response:
+        """Return the page, or the one that asks for a token."""
+        if not self._may_read(request):
+            return HTMLResponse(_page.login(False), 401, headers=HEADERS)
+        return HTMLResponse(await run_in_threadpool(self._dashboard, request), headers=HEADERS)
+
+    def _dashboard(self, request: Request) -> str:
+        shown = Results.of(self.store, self._occasion(request))
+        label = request.query_params.get("group")
+        if label is not None and label not in shown.by_label:
+            raise HTTPException(404, "there is no such group")
+        survey = self.plan.versions[-1]
+        loss = survey.loss(waves=survey.waves) if survey.open_ended else survey.loss(self.plan.versions[:-1])
+        occasions, summary = self.store.occasions(), self.store.summary()
+        waves = {one.number for one in occasions if summary.n.get(one.fingerprint)}
+        return _page.dashboard(shown, label, occasions, summary, len(waves) > 1, loss.worst)
+
+    async def login(self, request: Request) -> Response:
+        """Give the cookie of the page to whoever has a token."""
+        async with request.form(max_files=0, max_fields=2) as form:
+            token = str(form.get("token", "")).strip()
+        if not token or not self.tokens.may_read(f"Bearer {token}", None):
+            return HTMLResponse(_page.login(True), 401, headers=HEADERS)
+        response = RedirectResponse("/", 303, headers=HEADERS)
+        secure = request.url.scheme == "https"
+        response.set_cookie(COOKIE, session_of(token), httponly=True, samesite="strict", secure=secure)
+        return response
+
+    async def style(self, _: Request) -> Response:
+        """Return the style of the page."""
+        return Response(_page.STYLE, media_type="text/css", headers={**HEADERS, "cache-control": "max-age=3600"})
+
+    async def plot(self, request: Request) -> Response:
+        """Return the plot of the answers."""
+        occasion = self._occasion(request)
+        return _picture(await run_in_threadpool(lambda: Results.of(self.store, occasion).plot()))
+
+    async def trend(self, _: Request) -> Response:
+        """Return the plot of all waves."""
+        return _picture(await run_in_threadpool(self._trend))
+
+    def _trend(self) -> bytes | None:
+        found = {}
+        for occasion in self.store.occasions():
+            result = Results.of(self.store, occasion).result()
+            if result is not None:
+                found[f"wave {occasion.number}"] = result  # the newest version of a wave
+        return trend_plot(found)
+
+    # Operators --------------------------------------------------------------------------------------------------------
+
+    async def metrics(self, _: Request) -> Response:
+        """Return numbers for Prometheus."""
+        summary = await run_in_threadpool(self.store.summary)
+        self._unfolded.set(summary.pending)
+        self._stored.set(sum(summary.n.values()) + summary.unknown)
+        self._waiting.set(0 if self._receiver is None else self._receiver.waiting)
+        return Response(generate_latest(self._registry), headers={**HEADERS, "content-type": CONTENT_TYPE_LATEST})
+
+    async def health(self, _: Request) -> Response:
+        """Return whether the database can be written."""
+        try:
+            await run_in_threadpool(self._touch)
+        except SQLAlchemyError:
+            return JSONResponse({"status": "unavailable"}, 503, headers=HEADERS)
+        return JSONResponse({"status": "ok"}, headers=HEADERS)
+
+    def _touch(self) -> None:
+        with self.store.read():
+            pass
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body of a request, if it is not too large or too slow."""
+    length = request.headers.get("content-length", "0")
+    if not length.isdigit() or int(length) > MAX_BODY:
+        raise HTTPException(413, f"a body must have at most {MAX_BODY} bytes")
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if size > MAX_BODY:
+                    raise HTTPException(413, f"a body must have at most {MAX_BODY} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise HTTPException(408, f"a body must arrive within {BODY_SECONDS} seconds") from None
+    return b"".join(parts)
+
+
+def _picture(data: bytes | None) -> Response:
+    if data is None:
+        raise HTTPException(404, "there are no reports to draw")
+    return Response(data, media_type="image/svg+xml", headers=HEADERS)
+
+
+async def _error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    headers = {**HEADERS, **(error.headers or {})}
+    return JSONResponse({"error": error.detail}, error.status_code, headers=headers)

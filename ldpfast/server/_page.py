@@ -1,0 +1,154 @@
+"""The page for colleagues: estimates with intervals, the trend over waves, and numbers of reports. It needs no script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from ..survey import Survey
+from ._plan import Occasion
+from ._results import Results
+from ._store import Summary
+
+STYLE = """
+:root { color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.5; }
+body { margin: 0 auto; padding: 0 1rem 3rem; max-width: 60rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .75rem .25rem 0; text-align: left; border-bottom: 1px solid #8884; white-space: nowrap; }
+td.number, th.number { text-align: right; }
+img { max-width: 100%; height: auto; background: white; }
+nav a { display: inline-block; padding: .5rem .75rem .5rem 0; }
+form { margin-top: 2rem; } input, button { font: inherit; padding: .5rem; max-width: 100%; }
+:focus-visible { outline: 3px solid #36c; outline-offset: 2px; }
+.note { color: light-dark(#555, #aaa); }
+"""
+NUMBERS = ("estimate", "stderr", "low", "high", "n")
+
+
+def document(title: str, body: str) -> str:
+    """Return a page with a title. `body` is HTML."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{escape(title)}</title><link rel="stylesheet" href="/style.css"></head>\n'
+        f"<body><main>{body}</main></body></html>\n"
+    )
+
+
+def login(failed: bool) -> str:
+    """Return the page that asks for a token."""
+    wrong = '<p role="alert">This token cannot read estimates.</p>' if failed else ""
+    return document(
+        "Estimates",
+        f"""<h1>Estimates</h1>{wrong}
+<form method="post" action="/login"><label for="token">Token for reading</label><br>
+<input id="token" name="token" type="password" autocomplete="current-password" required> <button>Show estimates</button></form>
+<p class="note">The token is in the file that the server was started with.</p>""",
+    )
+
+
+def dashboard(
+    shown: Results, label: str | None, occasions: Sequence[Occasion], summary: Summary, has_trend: bool, loss: float
+) -> str:
+    """Return the page with the answers to a survey, of all people or of one group."""
+    survey = shown.occasion.survey
+    title = survey.series or "Survey"
+    parts = [f"<h1>{escape(title)}{_wave(shown.occasion)}</h1>", _choices(shown, label, occasions)]
+    result = shown.result(label)
+    if result is None:
+        parts.append("<p>There are no reports yet.</p>")
+    else:
+        of = "" if label is None else f" of group {escape(label)}"
+        parts.append(f"<h2>Answers{of}</h2><div class=scroll>{_table(result.table().columns)}</div>")
+        parts.append("<p class=note>Estimates with standard errors and 95 % intervals, each for one number.</p>")
+        if label is None:
+            parts.append(f'<img src="/plot.svg?{_query(shown.occasion)}" alt="Answers with their intervals">')
+    if has_trend:
+        parts.append('<h2>Trend</h2><img src="/trend.svg" alt="Answers over the waves, with their intervals">')
+    parts.append(f"<h2>Reports</h2><div class=scroll>{_reports(shown, occasions, summary)}</div>")
+    parts.append(_refused(summary))
+    parts.append(_promise(survey, loss))
+    return document(title, "\n".join(parts))
+
+
+def _wave(occasion: Occasion) -> str:
+    return "" if occasion.number is None else f", wave {occasion.number}"
+
+
+def _query(occasion: Occasion) -> str:
+    wave = "" if occasion.number is None else f"&amp;wave={occasion.number}"
+    return f"version={occasion.survey.revision}{wave}"
+
+
+def _choices(shown: Results, label: str | None, occasions: Sequence[Occasion]) -> str:
+    """Return links to other waves and versions, and to groups."""
+    links = []
+    if len(occasions) > 1:
+        for one in occasions:
+            text = f"{'' if one.number is None else f'wave {one.number}, '}version {one.survey.revision}"
+            current = ' aria-current="page"' if one is shown.occasion else ""
+            links.append(f'<a href="/?{_query(one)}"{current}>{text}</a>')
+    if len(shown.by_label) > 1:
+        links += [
+            f'<a href="/?{_query(shown.occasion)}&amp;group={quote(name, safe="")}">group {escape(name)}</a>'
+            for name in shown.by_label
+        ]
+        if label is not None:
+            links.append(f'<a href="/?{_query(shown.occasion)}">all groups</a>')
+    return f'<nav aria-label="Waves and groups">{" ".join(links)}</nav>' if links else ""
+
+
+def _table(columns: Mapping[str, Sequence[Any]]) -> str:
+    def cell(name: str, value: Any) -> str:
+        if value is None or value != value:
+            return "<td></td>"
+        if name in NUMBERS:
+            return f'<td class="number">{escape(f"{value:,}" if isinstance(value, int) else f"{value:.4g}")}</td>'
+        return f"<td>{escape(str(value))}</td>"
+
+    head = "".join(
+        f'<th scope="col"{" class=number" if name in NUMBERS else ""}>{escape(name)}</th>' for name in columns
+    )
+    rows = zip(*columns.values(), strict=True)
+    body = "".join(
+        f"<tr>{''.join(cell(name, value) for name, value in zip(columns, row, strict=True))}</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _reports(shown: Results, occasions: Sequence[Occasion], summary: Summary) -> str:
+    columns: dict[str, list[Any]] = {
+        "wave": [one.number for one in occasions],
+        "version": [one.survey.revision for one in occasions],
+        "survey": [one.survey.fingerprint for one in occasions],
+        "n": [summary.n.get(one.fingerprint, 0) for one in occasions],
+    }
+    if all(wave is None for wave in columns["wave"]):
+        del columns["wave"]
+    found = _table(columns)
+    if len(shown.by_label) > 1:
+        groups: dict[str, list[Any]] = {
+            "group": list(shown.by_label),
+            "n": [aggregator.n for aggregator in shown.by_label.values()],
+        }
+        found += _table(groups)
+    return found
+
+
+def _refused(summary: Summary) -> str:
+    if not summary.refused:
+        return "<p>No report was refused.</p>"
+    rows: dict[str, list[Any]] = {"refused because of": list(summary.refused), "n": list(summary.refused.values())}
+    return f"<div class=scroll>{_table(rows)}</div>"
+
+
+def _promise(survey: Survey, loss: float) -> str:
+    period = "in each period of the waves" if survey.open_ended else "in all waves and versions together"
+    return (
+        f"<h2>Privacy</h2><p>Every person loses at most &epsilon; = {loss:.4g} {period}, and at most "
+        f"{survey.guarantee.epsilon:.4g} by one report. Groups are public and not protected.</p>"
+    )

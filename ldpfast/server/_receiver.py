@@ -1,0 +1,217 @@
+"""Checks of reports as they come in, and the thread that stores them.
+
+All reports that wait are stored in one transaction, whose commit is on the disk before any of them is acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from ..survey._counts import MESSAGE_FAULTS, faults_of
+from ._plan import ServerPlan
+from ._store import Report, Status, Store
+from ._wire import Incoming
+
+TOGETHER = 20_000  # reports in one transaction
+MAX_WAITING = 100_000  # reports that wait for the disk
+FOLD_SECONDS = 10.0
+FOLD_MESSAGES = 50_000
+FINGERPRINT = slice(1, 9)  # of a message
+REASONS = (
+    "line", "id", "group", "length", "version", "fingerprint", "question", "order", "value", "conflict"
+)  # fmt: skip
+
+
+class UnavailableError(Exception):
+    """The database cannot store reports now, or too many of them wait: nothing was acknowledged."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the reports of a request.
+
+    Attributes
+    ----------
+    accepted, duplicate : int
+        Number of new reports, and of those that were stored before.
+    refused : dict
+        Reason of each refused report by its place.
+    """
+
+    accepted: int
+    duplicate: int
+    refused: dict[int, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer to the client."""
+        refused = [{"index": index, "reason": reason} for index, reason in sorted(self.refused.items())]
+        return {"accepted": self.accepted, "duplicate": self.duplicate, "refused": refused}
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    reports: Sequence[Report]
+    refused: Counter[str]
+    done: Callable[[list[Status] | UnavailableError], None]
+
+
+class Receiver:
+    """Receives reports for a store.
+
+    Parameters
+    ----------
+    store : Store
+    folds : bool
+        Whether messages are folded into counts from time to time.
+    """
+
+    def __init__(self, store: Store, folds: bool = True) -> None:
+        self.store, self.folds = store, folds
+        self._plan: ServerPlan = store.plan
+        self._occasions = store.plan.occasions()
+        self._groups = frozenset(store.plan.groups)
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._waiting = 0
+        self._unfolded = 0
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._write, name="ldpfast-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Number of reports that wait for the disk."""
+        return self._waiting
+
+    def close(self) -> None:
+        """Store everything that waits, and end the thread."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    # Checks -----------------------------------------------------------------------------------------------------------
+
+    def check(self, incoming: Sequence[Incoming]) -> tuple[list[int], list[Report], dict[int, str]]:
+        """Return the places and the reports that are valid, and the reasons why others are refused, by their places."""
+        refused: dict[int, str] = {}
+        by_survey: dict[bytes, list[int]] = {}
+        for place, one in enumerate(incoming):
+            if one.fault:
+                refused[place] = one.fault
+            elif (one.group is not None) != bool(self._groups) or (self._groups and one.group not in self._groups):
+                refused[place] = "group"
+            else:
+                by_survey.setdefault(bytes(one.message[FINGERPRINT]), []).append(place)
+        places: list[int] = []
+        for label, members in by_survey.items():
+            occasion = self._occasions.get(label)
+            if occasion is None:
+                refused |= dict.fromkeys(members, "fingerprint")
+                continue
+            faults = faults_of(occasion.survey, [incoming[place].message for place in members]).tolist()
+            for place, fault in zip(members, faults, strict=True):
+                if fault:
+                    refused[place] = MESSAGE_FAULTS[fault]
+                else:
+                    places.append(place)
+        places.sort()
+        reports = []
+        for place in places:
+            one = incoming[place]
+            occasion = self._occasions[bytes(one.message[FINGERPRINT])]
+            reports.append(Report(occasion, one.id, one.group or "", one.message))
+        return places, reports, refused
+
+    async def receive(self, incoming: Sequence[Incoming]) -> Outcome:
+        """Check and store the reports of a request.
+
+        Raises
+        ------
+        UnavailableError
+            If they were not stored.
+        """
+        places, reports, refused = self.check(incoming)
+        with self._lock:
+            if self._waiting + len(reports) > MAX_WAITING:
+                raise UnavailableError("too many reports wait")
+            self._waiting += len(reports)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[list[Status] | UnavailableError] = loop.create_future()
+
+        def done(result: list[Status] | UnavailableError) -> None:
+            loop.call_soon_threadsafe(lambda: None if future.done() else future.set_result(result))
+
+        self._jobs.put(_Job(reports, Counter(refused.values()), done))
+        statuses = await future
+        if isinstance(statuses, UnavailableError):
+            raise statuses
+        refused |= {
+            place: "conflict" for place, status in zip(places, statuses, strict=True) if status is Status.CONFLICT
+        }
+        return Outcome(statuses.count(Status.ACCEPTED), statuses.count(Status.DUPLICATE), refused)
+
+    # The thread -------------------------------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        last_fold = time.monotonic()
+        is_open = True
+        while is_open:
+            jobs: list[_Job] = []
+            try:
+                first = self._jobs.get(timeout=FOLD_SECONDS if self.folds else None)
+                while True:
+                    if first is None:
+                        is_open = False
+                        break
+                    jobs.append(first)
+                    if sum(len(job.reports) for job in jobs) >= TOGETHER:
+                        break
+                    first = self._jobs.get_nowait()
+            except queue.Empty:
+                pass
+            if jobs:
+                self._store(jobs)
+            is_late = time.monotonic() - last_fold > FOLD_SECONDS
+            if self.folds and self._unfolded and (is_late or self._unfolded >= FOLD_MESSAGES or not is_open):
+                self._fold()
+                last_fold = time.monotonic()
+
+    def _store(self, jobs: Sequence[_Job]) -> None:
+        """Store the reports of several requests, and tell what became of them."""
+        reports = [report for job in jobs for report in job.reports]
+        refused = sum((job.refused for job in jobs), Counter[str]())
+        try:
+            with self.store.write() as connection:
+                statuses = self.store.add(connection, reports)
+                refused["conflict"] += statuses.count(Status.CONFLICT)
+                self.store.refuse(connection, +refused)
+        except Exception as error:  # whatever it is, nothing was acknowledged
+            reason = "the database cannot be written" if isinstance(error, SQLAlchemyError) else type(error).__name__
+            for job in jobs:
+                job.done(UnavailableError(reason))
+        else:
+            self._unfolded += statuses.count(Status.ACCEPTED)
+            start = 0
+            for job in jobs:
+                job.done(statuses[start : start + len(job.reports)])
+                start += len(job.reports)
+        finally:
+            with self._lock:
+                self._waiting -= len(reports)
+
+    def _fold(self) -> None:
+        """Fold messages into counts. A failure changes nothing, and is tried again later."""
+        try:
+            while self.store.fold():
+                if not self._jobs.empty():
+                    return
+            self._unfolded = 0
+        except SQLAlchemyError:
+            return

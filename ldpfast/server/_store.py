@@ -1,0 +1,440 @@
+"""The database of a server: ids of reports, messages that are not folded yet, and the counts of all others.
+
+Every id of an occasion is kept as long as the occasion is open, so that a report that is sent again is found, whatever became of
+its message. Messages are folded into counts, and deleted, in one transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from .._load import load
+from ..reports import Aggregator
+from ._plan import Occasion, ServerPlan
+
+VERSION = 1
+DIGEST_BYTES = 8
+CHUNK = 1000  # ids in one query
+FOLDED = 50_000  # messages that are folded together
+BUSY_SECONDS = 30
+
+metadata = sa.MetaData()
+about = sa.Table("ldpfast", metadata, sa.Column("version", sa.Integer, nullable=False))
+occasions = sa.Table(
+    "occasions",
+    metadata,
+    sa.Column("occasion", sa.Integer, primary_key=True),
+    sa.Column("key", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("wave", sa.Integer),
+)
+surveys = sa.Table(
+    "surveys",
+    metadata,
+    sa.Column("survey", sa.Integer, primary_key=True),
+    sa.Column("fingerprint", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("occasion", sa.ForeignKey("occasions.occasion"), nullable=False),
+    sa.Column("revision", sa.Integer, nullable=False),
+)
+ids = sa.Table(
+    "ids",
+    metadata,
+    sa.Column("occasion", sa.Integer, primary_key=True),
+    sa.Column("id", sa.LargeBinary, primary_key=True),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+messages = sa.Table(
+    "messages",
+    metadata,
+    sa.Column("place", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
+    sa.Column("survey", sa.Integer, nullable=False),
+    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("message", sa.LargeBinary, nullable=False),
+)
+states = sa.Table(
+    "states",
+    metadata,
+    sa.Column("survey", sa.Integer, primary_key=True),
+    sa.Column("label", sa.Text, primary_key=True),
+    sa.Column("n", sa.BigInteger, nullable=False),
+    sa.Column("state", sa.LargeBinary, nullable=False),
+)
+refusals = sa.Table(
+    "refusals",
+    metadata,
+    sa.Column("reason", sa.String(40), primary_key=True),
+    sa.Column("count", sa.BigInteger, nullable=False),
+)
+
+
+class Status(IntEnum):
+    """What became of a report."""
+
+    ACCEPTED = 0
+    DUPLICATE = 1
+    CONFLICT = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A valid report.
+
+    Attributes
+    ----------
+    occasion : Occasion
+    id, message : bytes
+    label : str
+        Group of the person.
+    """
+
+    occasion: Occasion
+    id: bytes
+    label: str
+    message: bytes
+
+    @property
+    def digest(self) -> bytes:
+        """Digest of what must be the same if the report is sent again."""
+        return hashlib.blake2b(self.label.encode() + b"\0" + self.message, digest_size=DIGEST_BYTES).digest()
+
+
+class Store:
+    """The database of a server, for the surveys of a plan.
+
+    Parameters
+    ----------
+    plan : ServerPlan
+    url : str
+        Of SQLAlchemy: "sqlite:///reports.db", or one that begins with "postgresql+psycopg://".
+
+    Raises
+    ------
+    ValueError
+        If the database belongs to another version of this package.
+    """
+
+    def __init__(self, plan: ServerPlan, url: str) -> None:
+        self.plan = plan
+        self.engine = _engine(url)
+        metadata.create_all(self.engine)
+        with self.write() as connection:
+            found = connection.scalar(sa.select(about.c.version))
+            if found is None:
+                connection.execute(about.insert(), {"version": VERSION})
+            elif found != VERSION:
+                raise ValueError(f"the database must be of version {VERSION} of the server, got version {found}")
+            self._numbers = {
+                occasion.fingerprint: self._open(connection, occasion) for occasion in plan.occasions().values()
+            }
+            self._surveys = self._known_surveys(connection)
+        self._forget_closed()
+
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """Yield a connection in a transaction that is committed, on the disk, at the end."""
+        with self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """Yield a connection that sees one state of the database."""
+        with self.engine.connect() as connection:
+            if self.engine.dialect.name == "postgresql":
+                connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            with connection.begin():
+                yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    def _open(self, connection: sa.Connection, occasion: Occasion) -> tuple[int, int]:
+        """Return the numbers of an occasion and of its survey, which are new or known."""
+        number = _number_of(connection, occasions, {"key": occasion.key}, {"wave": occasion.number})
+        survey = _number_of(
+            connection,
+            surveys,
+            {"fingerprint": occasion.fingerprint},
+            {"occasion": number, "revision": occasion.survey.revision},
+        )
+        return number, survey
+
+    # Reports ----------------------------------------------------------------------------------------------------------
+
+    def add(self, connection: sa.Connection, reports: Sequence[Report]) -> list[Status]:
+        """Store reports that are new, and return what became of each.
+
+        The first report with an id wins.
+        """
+        first: dict[tuple[int, bytes], tuple[int, bytes]] = {}
+        statuses, rows = [Status.ACCEPTED] * len(reports), []
+        for place, report in enumerate(reports):
+            key, digest = (self._numbers[report.occasion.fingerprint][0], report.id), report.digest
+            earlier = first.setdefault(key, (place, digest))
+            if earlier[0] != place:
+                statuses[place] = Status.DUPLICATE if earlier[1] == digest else Status.CONFLICT
+            else:
+                rows.append((*key, digest))
+        known: dict[tuple[int, bytes], bytes] = {}
+        new = rows
+        while new:
+            savepoint = connection.begin_nested()
+            if _insert_new(connection, ids, new) == len(new):
+                savepoint.commit()
+                break
+            savepoint.rollback()  # some are there already, and the database does not say which
+            known |= self._known(connection, new)
+            new = [row for row in new if row[:2] not in known]
+        for key, (place, digest) in first.items():
+            if key in known:
+                statuses[place] = Status.DUPLICATE if known[key] == digest else Status.CONFLICT
+        accepted = [
+            (self._numbers[report.occasion.fingerprint][1], report.label, report.message)
+            for report, status in zip(reports, statuses, strict=True)
+            if status is Status.ACCEPTED
+        ]
+        if accepted:
+            columns = [messages.c.survey, messages.c.label, messages.c.message]
+            _insert(connection, sa.insert(messages), [column.name for column in columns], accepted)
+        return statuses
+
+    def _known(
+        self, connection: sa.Connection, rows: Sequence[tuple[int, bytes, bytes]]
+    ) -> dict[tuple[int, bytes], bytes]:
+        """Return the digests of those reports that are stored, by occasion and id."""
+        found = {}
+        for start in range(0, len(rows), CHUNK):
+            part = rows[start : start + CHUNK]
+            for occasion in {row[0] for row in part}:
+                asked = [row[1] for row in part if row[0] == occasion]
+                where = (ids.c.occasion == occasion) & ids.c.id.in_(asked)
+                for row in connection.execute(sa.select(ids.c.id, ids.c.digest).where(where)):
+                    found[occasion, bytes(row.id)] = bytes(row.digest)
+        return found
+
+    def refuse(self, connection: sa.Connection, reasons: Counter[str]) -> None:
+        """Count refused reports by reason."""
+        for reason, count in reasons.items():
+            statement: Any = _upsert(self.engine, refusals).values(reason=reason, count=count)
+            added = {"count": refusals.c.count + statement.excluded["count"]}
+            connection.execute(statement.on_conflict_do_update(index_elements=[refusals.c.reason], set_=added))
+
+    # Counts -----------------------------------------------------------------------------------------------------------
+
+    def fold(self, most: int = FOLDED) -> int:
+        """Fold the oldest messages into counts, in one transaction, and return their number."""
+        with self.write() as connection:
+            connection.execute(sa.select(about.c.version).with_for_update())  # one process at a time
+            oldest = (
+                sa.select(messages.c.place)
+                .where(messages.c.survey.in_(list(self._surveys)))
+                .order_by(messages.c.place)
+                .limit(most)
+            )
+            taken = sa.delete(messages).where(messages.c.place.in_(oldest.scalar_subquery()))
+            rows = connection.execute(taken.returning(messages.c.survey, messages.c.label, messages.c.message)).all()
+            for (survey, label), part in _grouped(rows).items():
+                aggregator = self._state(connection, survey, label).update(part)
+                self._save(connection, survey, label, aggregator)
+        return len(rows)
+
+    def _state(self, connection: sa.Connection, survey: int, label: str) -> Aggregator:
+        where = (states.c.survey == survey) & (states.c.label == label)
+        state = connection.scalar(sa.select(states.c.state).where(where))
+        if state is None:
+            return self._surveys[survey].survey.aggregator()
+        found = load(bytes(state))
+        assert isinstance(found, Aggregator)
+        return found
+
+    def _save(self, connection: sa.Connection, survey: int, label: str, aggregator: Aggregator) -> None:
+        values = {"n": aggregator.n, "state": aggregator.to_bytes()}
+        statement: Any = _upsert(self.engine, states).values(survey=survey, label=label, **values)
+        connection.execute(
+            statement.on_conflict_do_update(index_elements=[states.c.survey, states.c.label], set_=values)
+        )
+
+    def counts(self, fingerprint: bytes) -> dict[str, Aggregator]:
+        """Return the counted reports to a survey, by the labels of groups: folded ones and all others."""
+        with self.read() as connection:
+            survey = connection.scalar(sa.select(surveys.c.survey).where(surveys.c.fingerprint == fingerprint))
+            if survey not in self._surveys:
+                return {}
+            rows = connection.execute(sa.select(states.c.label, states.c.state).where(states.c.survey == survey)).all()
+            found: dict[str, Any] = {row.label: load(bytes(row.state)) for row in rows}
+            pending = sa.select(messages.c.survey, messages.c.label, messages.c.message)
+            pending = pending.where(messages.c.survey == survey).execution_options(yield_per=FOLDED)
+            for piece in connection.execute(pending).partitions():
+                for (_, label), part in _grouped(piece).items():
+                    aggregator = found.get(label) or self._surveys[survey].survey.aggregator()
+                    found[label] = aggregator.update(part)
+        return dict(sorted(found.items()))
+
+    def summary(self) -> Summary:
+        """Return the numbers of reports, of refused ones, and of messages that are not folded."""
+        with self.read() as connection:
+            folded = connection.execute(
+                sa.select(states.c.survey, sa.func.sum(states.c.n)).group_by(states.c.survey)
+            ).all()
+            pending = connection.execute(
+                sa.select(messages.c.survey, sa.func.count()).group_by(messages.c.survey)
+            ).all()
+            refused = connection.execute(
+                sa.select(refusals.c.reason, refusals.c.count).order_by(refusals.c.reason)
+            ).all()
+        n: Counter[int] = Counter()
+        for survey, count in [*folded, *pending]:
+            n[survey] += int(count)
+        counted = {self._surveys[survey].fingerprint: count for survey, count in n.items() if survey in self._surveys}
+        return Summary(
+            counted,
+            sum(n.values()) - sum(counted.values()),
+            sum(int(count) for _, count in pending),
+            {reason: int(count) for reason, count in refused},
+        )
+
+    def pending(self, connection: sa.Connection) -> Iterator[tuple[Occasion, str, list[bytes]]]:
+        """Yield the messages that are not folded, by survey and label, in pieces."""
+        chosen = sa.select(messages.c.survey, messages.c.label, messages.c.message).order_by(messages.c.place)
+        for rows in connection.execute(chosen.execution_options(yield_per=FOLDED)).partitions():
+            for (survey, label), part in _grouped(rows).items():
+                if survey in self._surveys:
+                    yield self._surveys[survey], label, part
+
+    # Waves ------------------------------------------------------------------------------------------------------------
+
+    def _known_surveys(self, connection: sa.Connection) -> dict[int, Occasion]:
+        """Return the surveys of the database by their numbers, also those of closed waves, if the plan has their version."""
+        found = {}
+        joined = sa.select(surveys.c.survey, surveys.c.fingerprint, surveys.c.revision, occasions.c.wave).join(
+            occasions, surveys.c.occasion == occasions.c.occasion
+        )
+        for number, fingerprint, revision, wave in connection.execute(joined):
+            version = next((survey for survey in self.plan.versions if survey.revision == revision), None)
+            if version is not None and (wave is None) == (version.waves is None):
+                occasion = Occasion.of(version if wave is None else version.in_wave(wave))
+                if occasion.fingerprint == bytes(fingerprint):
+                    found[number] = occasion
+        return found
+
+    def _forget_closed(self) -> None:
+        """Delete the ids of waves that are no longer open: their reports are refused, whether or not they are new."""
+        if not self.plan.waves:
+            return
+        with self.write() as connection:
+            opened = {occasion for occasion, _ in self._numbers.values()}
+            connection.execute(sa.delete(ids).where(ids.c.occasion.not_in(opened)))
+
+    def occasions(self) -> list[Occasion]:
+        """Return all surveys that reports were received for, ascending by wave and version."""
+        found = [occasion for _, occasion in sorted(self._surveys.items())]
+        return sorted(found, key=lambda occasion: (occasion.number or 0, occasion.survey.revision))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Numbers of reports.
+
+    Attributes
+    ----------
+    n : dict
+        Number of reports by the fingerprint of the survey.
+    unknown : int
+        Number of reports to versions that the server was not started with.
+    pending : int
+        Number of messages that are not folded.
+    refused : dict
+        Number of refused reports by reason.
+    """
+
+    n: dict[bytes, int]
+    unknown: int
+    pending: int
+    refused: dict[str, int]
+
+
+def _grouped(rows: Sequence[Any]) -> dict[tuple[int, str], list[bytes]]:
+    found: dict[tuple[int, str], list[bytes]] = {}
+    for survey, label, message in rows:
+        found.setdefault((survey, label), []).append(bytes(message))
+    return found
+
+
+def _number_of(connection: sa.Connection, table: sa.Table, key: dict[str, Any], values: dict[str, Any]) -> int:
+    """Return the number of a row, which is inserted if it is not there."""
+    (column,), (name,) = table.primary_key.columns, key
+    statement: Any = _upsert(connection.engine, table).values(**key, **values)
+    connection.execute(statement.on_conflict_do_nothing(index_elements=[table.c[name]]))
+    found = connection.scalar(sa.select(column).where(table.c[name] == key[name]))
+    assert isinstance(found, int)
+    return found
+
+
+def _engine(url: str) -> sa.Engine:
+    """Return the engine of a database, whose commits are on the disk when they return."""
+    parsed = sa.make_url(url)
+    name = parsed.get_backend_name()
+    if name not in ("sqlite", "postgresql"):
+        raise ValueError(f"url must be of SQLite or PostgreSQL, got {name!r}")
+    if name == "postgresql":
+        engine = sa.create_engine(parsed, pool_pre_ping=True)
+
+        @sa.event.listens_for(engine, "connect")
+        def _on_disk(connection: Any, _: Any) -> None:
+            with connection.cursor() as cursor:
+                cursor.execute("SET synchronous_commit = on")
+            connection.commit()
+
+        return engine
+    if parsed.database in (None, "", ":memory:"):
+        raise ValueError(f"url must name a file, got {url!r}: reports in memory would be lost")
+    engine = sa.create_engine(parsed, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+
+    @sa.event.listens_for(engine, "connect")
+    def _settings(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # transactions begin below, and not where the driver sees fit
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.close()
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+def _upsert(engine: sa.Engine, table: sa.Table) -> Any:
+    """Return an insert statement that can say what happens in a conflict."""
+    if engine.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as insert_postgresql
+
+        return insert_postgresql(table)
+    from sqlalchemy.dialects.sqlite import insert as insert_sqlite
+
+    return insert_sqlite(table)
+
+
+def _insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any, ...]]) -> int:
+    """Insert rows, except for those whose key is there, and return the number of those that were inserted."""
+    statement = _upsert(connection.engine, table).on_conflict_do_nothing()
+    return _insert(connection, statement, [column.name for column in table.columns], rows)
+
+
+def _insert(connection: sa.Connection, statement: Any, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> int:
+    """Insert many rows by the driver alone, and return the number of those that were inserted."""
+    compiled = statement.compile(dialect=connection.dialect, column_keys=list(names))
+    if compiled.positional:
+        given: Any = list(rows)
+    else:
+        given = [dict(zip(names, row, strict=True)) for row in rows]
+    return int(connection.exec_driver_sql(str(compiled), given).rowcount)
