@@ -23,6 +23,13 @@ export interface SurveyFiles {
   ledger?: Pick<Storage, "getItem" | "setItem">;
 }
 
+export interface SendOptions {
+  /** Keeps reports until they are confirmed, for example localStorage. */
+  storage: Pick<Storage, "getItem" | "setItem">;
+  /** Token for writing, if the server needs one. */
+  token?: string;
+}
+
 /** A message, and the id by which a server finds out that it was sent again. */
 export interface Report {
   id: Uint8Array;
@@ -50,6 +57,15 @@ export class SurveyClient {
    * the id is random: keep both until the server has confirmed them, and send the same again.
    */
   report(record: Record<string, Value>): Report;
+
+  /**
+   * Sends the report of a person to a server of ldpfast, and returns "stored" or "refused: reason". It waits in the storage
+   * until the server has confirmed it. Rejects if the server cannot be reached.
+   */
+  send(url: string, record: Record<string, Value>, options: SendOptions & { group?: string }): Promise<string>;
+
+  /** Sends the reports that wait in a storage, and returns what became of them by their ids. */
+  static sendWaiting(url: string, options: SendOptions): Promise<Map<string, string>>;
 
   /** Returns the message of `answerPerson` with an id, which is the same for a person in one wave or round. */
   reportPerson(

@@ -2,6 +2,7 @@
 
 const KEY_BYTES = 32;
 const ID_BYTES = 16;
+const TOGETHER = 1000; // reports in one request
 const VALUE_BYTES = 16; // a number in 8 bytes, a category in 4, and padding
 const NO_CATEGORY = 0xffffffff;
 const DAY = 86_400_000; // milliseconds
@@ -162,6 +163,25 @@ export class SurveyClient {
     return { id, message };
   }
 
+  /**
+   * Sends the report of a person to a server of ldpfast, and returns what became of it: "stored", or "refused: reason".
+   *
+   * The report waits in a storage such as `localStorage` until the server has confirmed it, so that it is sent again, with the same bytes,
+   * by the next call of `send` or `sendWaiting` after a failure. With a ledger a second call sends the same report. Rejects if the
+   * server cannot be reached.
+   */
+  async send(url, record, { storage, group, token } = {}) {
+    const queue = new Queue(storage, url);
+    const { id, message } = this.report(record);
+    queue.add(toHex(id), { id: toHex(id), message: toBase64(message), ...(group === undefined ? {} : { group }) });
+    return (await queue.send(token)).get(toHex(id));
+  }
+
+  /** Sends the reports that wait in a storage, and returns what became of them by their ids. */
+  static async sendWaiting(url, { storage, token } = {}) {
+    return new Queue(storage, url).send(token);
+  }
+
   #refuseLedger() {
     if (this.#ledger !== undefined) throw new RangeError("secret, person and key must be left out with a ledger, which has its own secret");
   }
@@ -280,6 +300,52 @@ class Ledger {
   }
 }
 
+/** Reports that wait until a server has confirmed them. */
+class Queue {
+  #storage;
+  #url;
+  #name;
+
+  constructor(storage, url) {
+    if (!["getItem", "setItem"].every((name) => typeof storage?.[name] === "function")) {
+      throw new TypeError("storage must have getItem and setItem, such as localStorage");
+    }
+    this.#storage = storage;
+    this.#url = String(url).replace(/\/+$/, "");
+    this.#name = `ldpfast-queue-${this.#url}`;
+  }
+
+  #read() {
+    return JSON.parse(this.#storage.getItem(this.#name) ?? "{}");
+  }
+
+  add(id, report) {
+    this.#storage.setItem(this.#name, JSON.stringify({ ...this.#read(), [id]: report }));
+  }
+
+  async send(token) {
+    const waiting = Object.entries(this.#read());
+    const found = new Map();
+    for (let start = 0; start < waiting.length; start += TOGETHER) {
+      const part = waiting.slice(start, start + TOGETHER);
+      const response = await fetch(`${this.#url}/reports`, {
+        method: "POST",
+        headers: { "content-type": "application/x-ndjson", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+        body: part.map(([, report]) => JSON.stringify(report)).join("\n"),
+        credentials: "omit",
+        referrerPolicy: "no-referrer",
+      });
+      if (!response.ok) throw new Error(`the server has not stored the reports: ${response.status}`);
+      const { refused } = await response.json();
+      const reasons = new Map(refused.map(({ index, reason }) => [index, reason]));
+      part.forEach(([id], i) => found.set(id, reasons.has(i) ? `refused: ${reasons.get(i)}` : "stored"));
+      const rest = Object.entries(this.#read()).filter(([id]) => !part.some(([sent]) => sent === id));
+      this.#storage.setItem(this.#name, JSON.stringify(Object.fromEntries(rest)));
+    }
+    return found;
+  }
+}
+
 // Values ----------------------------------------------------------------------------------------------------------------
 
 /** Returns the function from a value to the number or the category of a question. It never throws. */
@@ -373,6 +439,10 @@ function asBytes(name, bytes) {
 
 function toHex(bytes) {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function toBase64(bytes) {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
 function fromHex(text) {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .._version import __version__
-from . import _analyses, _plans, _studies, _surveys
+from . import _analyses, _plans, _server, _studies, _surveys
 from ._arguments import console, generator, output_file
 from ._process import one_line, standard_streams, stop_signals
 
@@ -86,6 +86,8 @@ def _parser() -> Parser:
     _plans.add_command(commands)
 
     _analyses.add_command(commands)
+
+    _server.add_commands(commands)
 
     bench = commands.add_parser(
         "bench", help="speed on this machine, compared with NumPy and with the limit of random bytes and memory"

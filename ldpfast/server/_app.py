@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from urllib.parse import parse_qs
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, generate_latest
 from sqlalchemy.exc import SQLAlchemyError
@@ -133,7 +134,7 @@ def create_app(
     app = Starlette(
         routes=routes, middleware=middleware, lifespan=server.lifespan, exception_handlers={HTTPException: _error}
     )
-    app.state.tokens = server.tokens
+    app.state.tokens, app.state.store = server.tokens, server.store
     return app
 
 
@@ -281,8 +282,11 @@ class _Server:
 
     async def login(self, request: Request) -> Response:
         """Give the cookie of the page to whoever has a token."""
-        async with request.form(max_files=0, max_fields=2) as form:
-            token = str(form.get("token", "")).strip()
+        try:
+            fields = parse_qs((await _body(request)).decode(), max_num_fields=2)
+        except ValueError:
+            raise HTTPException(400, "the form cannot be read") from None
+        token = fields.get("token", [""])[0].strip()
         if not token or not self.tokens.may_read(f"Bearer {token}", None):
             return HTMLResponse(_page.login(True), 401, headers=HEADERS)
         response = RedirectResponse("/", 303, headers=HEADERS)

@@ -1,7 +1,7 @@
 """The database of a server: ids of reports, messages that are not folded yet, and the counts of all others.
 
-Every id of an occasion is kept as long as the occasion is open, so that a report that is sent again is found, whatever became of
-its message. Messages are folded into counts, and deleted, in one transaction.
+Every id of an occasion is kept as long as the occasion is open, so that a report that is sent again is found, whatever became
+of its message. Messages are folded into counts, and deleted, in one transaction.
 """
 
 from __future__ import annotations

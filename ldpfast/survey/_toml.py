@@ -17,6 +17,7 @@ from ._questions import SurveyQuestion
 from ._yes_no import YesNo
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (YesNo, Choice, Mean, Histogram, Cross)}
+GROUPS = "groups"  # labels that a server receives with reports; not part of the survey
 OPTIONS = ("epsilon", "answers", "weights", "series", "waves", "turns", "open_ended", "revision", "wave", "questions")
 
 
@@ -49,6 +50,7 @@ def parse(text: str, epsilon: float | None = None) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("a survey must be TOML that is nested less deeply") from None
     data |= {} if epsilon is None else {"epsilon": epsilon}
+    _checked_groups(data.pop(GROUPS, None))
     unknown = sorted(set(data) - set(OPTIONS))
     if unknown:
         raise ValueError(f"a survey must have the entries {', '.join(OPTIONS)} only, got {unknown[0]!r}")
@@ -59,6 +61,19 @@ def parse(text: str, epsilon: float | None = None) -> dict[str, Any]:
             )
     questions = {name: _question(name, entries) for name, entries in data["questions"].items()}
     return {**data, "questions": questions}
+
+
+def groups_of(text: str) -> list[str] | None:
+    """Return the labels of groups that TOML declares for a server; None if there are none."""
+    return _checked_groups(tomllib.loads(text).get(GROUPS))
+
+
+def _checked_groups(groups: Any) -> list[str] | None:
+    if groups is None:
+        return None
+    if not isinstance(groups, list) or not groups or not all(isinstance(label, str) and label for label in groups):
+        raise ValueError(f"groups must be a list of non-empty texts, got {groups!r}")
+    return groups
 
 
 def _question(name: str, entries: Any) -> SurveyQuestion:

@@ -1,0 +1,265 @@
+"""The commands of the server: serve, compact, export."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._extras import optional
+from .._person_keys import PersonKeys
+from ..survey import Choice, Mean, Survey, YesNo
+from ._arguments import output_file, replaced
+from ._surveys import read_survey
+
+DATABASE = "sqlite:///reports.db"
+TOKENS = "ldpfast-tokens"
+DEMO_PEOPLE = 6000
+
+
+def add_commands(commands: Any) -> None:
+    """Add the commands to a parser."""
+    serve = commands.add_parser(
+        "serve",
+        help="receive reports from clients over HTTP, and show estimates",
+        epilog="The server speaks HTTP without encryption: put a reverse proxy with TLS before it. It logs no addresses and no "
+        "requests. docs/server.md has the calls.",
+    )
+    _add_database(serve, optional_survey=True)
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    serve.add_argument("--port", type=int, default=8000, help="port (default: %(default)s; 0 is any that is free)")
+    serve.add_argument(
+        "--socket", type=Path, metavar="FILE", help="Unix socket in the place of a port; then reading needs no token"
+    )
+    serve.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help=f"file with lines `read TOKEN` and `write TOKEN`; without write tokens everybody may send reports "
+        f"(default: {TOKENS} in the working directory, which is made)",
+    )
+    serve.add_argument(
+        "--origin", action="append", default=[], help="origin of a web page that may send reports; may be repeated"
+    )
+    serve.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="name of the server in requests; may be repeated",
+    )
+    serve.add_argument(
+        "--keep-messages", action="store_true", help="do not fold messages into counts; see `ldpfast compact`"
+    )
+    serve.add_argument("--check", action="store_true", help="check all arguments and the database, and end")
+    serve.add_argument(
+        "--demo", action="store_true", help="serve a survey of simulated people from a temporary database"
+    )
+    serve.set_defaults(command=_serve)
+
+    compact = commands.add_parser("compact", help="fold the stored messages of a server into counts, and delete them")
+    _add_database(compact)
+    compact.set_defaults(command=_compact)
+
+    export = commands.add_parser(
+        "export",
+        help="write what a server has received: a saved state (.ldp), or the messages that are not folded (.arrow)",
+    )
+    _add_database(export)
+    export.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a .ldp or an .arrow file")
+    export.add_argument("--group", help="label of a group; by default all people")
+    export.set_defaults(command=_export)
+
+
+def _add_database(parser: Any, optional_survey: bool = False) -> None:
+    parser.add_argument(
+        "surveys",
+        nargs="*" if optional_survey else "+",
+        type=Path,
+        metavar="SURVEY",
+        help="survey in TOML, or several versions of one; see `Survey.from_toml`",
+    )
+    parser.add_argument(
+        "--database", default=DATABASE, metavar="URL", help="SQLite file or PostgreSQL (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--wave", type=int, action="append", help="number of an open wave; may be repeated, the last is the current one"
+    )
+
+
+def _read_surveys(paths: Sequence[Path]) -> tuple[list[Survey], list[str] | None]:
+    """Return the surveys of files, and the groups that the newest declares."""
+    from ..survey._toml import groups_of
+
+    surveys = [read_survey(path, Survey.from_toml) for path in paths]
+    newest = max(range(len(paths)), key=lambda i: surveys[i].revision)
+    return surveys, groups_of(paths[newest].read_text(encoding="utf-8"))
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    uvicorn = optional("uvicorn", "server")
+    optional("sqlalchemy", "server")
+    from ..server._access import Tokens
+    from ..server._app import LOCAL, create_app
+
+    with ExitStack() as stack:
+        if arguments.demo:
+            if arguments.surveys:
+                raise ValueError("SURVEY must be left out with --demo")
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            surveys, waves = [_demo_survey()], [1, 2, 3]
+            groups: list[str] | None = ["north", "south"]
+            url, token_file = f"sqlite:///{folder}/reports.db", folder / TOKENS
+        else:
+            if not arguments.surveys:
+                raise ValueError("SURVEY must be given")
+            surveys, groups = _read_surveys(arguments.surveys)
+            waves, url, token_file = arguments.wave, arguments.database, arguments.token_file or Path(TOKENS)
+        is_new = not token_file.exists()
+        tokens = Tokens.from_file(token_file)
+        app = create_app(
+            surveys,
+            url,
+            waves=waves,
+            groups=groups,
+            tokens=tokens,
+            reads_need_token=arguments.socket is None,
+            origins=arguments.origin,
+            hosts=[*LOCAL, arguments.host, *arguments.allowed_host],
+            folds=not arguments.keep_messages,
+        )
+        if arguments.demo:
+            _fill(app, surveys[0], waves)
+            print(f"token for reading: {tokens.read[0]}", flush=True)
+        elif is_new:
+            print(f"a token for reading was written to {token_file}", flush=True)
+        if arguments.check:
+            print("ready to serve")
+            return 0
+        place: dict[str, Any] = {"host": arguments.host, "port": arguments.port}
+        if arguments.socket is not None:
+            place = {"uds": str(arguments.socket)}
+        config = uvicorn.Config(
+            app,
+            **place,
+            access_log=False,
+            log_level="info",
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=2000,
+            backlog=4096,
+            timeout_keep_alive=15,
+            timeout_graceful_shutdown=20,
+            h11_max_incomplete_event_size=1 << 14,
+        )
+        uvicorn.Server(config).run()
+    return 0
+
+
+def _compact(arguments: argparse.Namespace) -> int:
+    store, total = _store(arguments), 0
+    while count := store.fold():
+        total += count
+    store.close()
+    print(f"{total} messages were folded: {arguments.database}")
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    if arguments.output.suffix not in (".ldp", ".arrow"):
+        raise ValueError(f"--output must end in .ldp or .arrow, got {str(arguments.output)!r}")
+    output_file("--output", arguments.output, arguments.surveys)
+    store = _store(arguments)
+    survey = store.plan.current
+    label = survey._layout.head[1:]
+    with replaced(arguments.output, arguments.surveys) as temporary:
+        if arguments.output.suffix == ".ldp":
+            by_label = store.counts(label)
+            if arguments.group is not None and arguments.group not in by_label:
+                raise ValueError(f"--group must be one of {', '.join(map(repr, by_label))}, got {arguments.group!r}")
+            aggregator = survey.aggregator()
+            for name, counted in by_label.items():
+                if arguments.group in (None, name):
+                    aggregator.merge(counted)
+            temporary.write_bytes(aggregator.to_bytes())
+            n = aggregator.n
+        else:
+            n = _write_messages(store, label, arguments.group, temporary)
+    store.close()
+    print(f"n = {n}: {arguments.output}")
+    return 0
+
+
+def _write_messages(store: Any, label: bytes, group: str | None, path: Path) -> int:
+    """Write the messages to a survey that are not folded, in random order and without ids, and return their number."""
+    pa = optional("pyarrow", "files")
+    listed, groups = [], []
+    with store.read() as connection:
+        for occasion, name, part in store.pending(connection):
+            if occasion.fingerprint == label and group in (None, name):
+                listed += part
+                groups += [name] * len(part)
+    order = np.random.Generator(np.random.PCG64(secrets.randbits(128))).permutation(len(listed)).tolist()
+    columns = {"report": pa.array([listed[i] for i in order], pa.binary())}
+    if store.plan.groups:
+        columns["group"] = pa.array([groups[i] for i in order], pa.string())
+    table = pa.table(columns)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    return len(listed)
+
+
+def _store(arguments: argparse.Namespace) -> Any:
+    optional("sqlalchemy", "server")
+    from ..server._plan import ServerPlan
+    from ..server._store import Store
+
+    surveys, groups = _read_surveys(arguments.surveys)
+    return Store(ServerPlan.of(surveys, arguments.wave, groups), arguments.database)
+
+
+# The demo -------------------------------------------------------------------------------------------------------------
+
+
+def _demo_survey() -> Survey:
+    questions = {
+        "smokes": YesNo(optional=True),
+        "sleep": Mean(0, 12, optional=True),
+        "work": Choice(["office", "home", "both"], optional=True),
+    }
+    return Survey(questions, 3.0, series="well-being", waves=3)
+
+
+def _fill(app: Any, survey: Survey, waves: Sequence[int]) -> None:
+    """Store the reports of simulated people, as clients would send them."""
+    from ..server._store import Report
+
+    store = app.state.store
+    rng, n = np.random.default_rng(1), DEMO_PEOPLE
+    keys, group = PersonKeys(secrets.token_bytes(32), np.arange(n)), np.array(["north", "south"])[np.arange(n) % 2]
+    for wave, occasion in zip(waves, store.plan.occasions().values(), strict=True):
+        people = {
+            "smokes": rng.random(n) < 0.3 - 0.05 * wave,
+            "sleep": rng.uniform(5.5, 8.5, n) + 0.2 * (group == "south"),
+            "work": rng.choice(["office", "home", "both"], n, p=[0.6 - 0.1 * wave, 0.2 + 0.1 * wave, 0.2]),
+            "group": group,
+        }
+        asked = occasion.survey
+        for label in ("north", "south"):
+            mine = group == label
+            part = {name: column[mine] for name, column in people.items()}
+            messages = [
+                message.as_py()
+                for piece in asked._messages(part, keys.of_rows(np.flatnonzero(mine)), False)
+                for message in piece
+            ]
+            with store.write() as connection:
+                store.add(
+                    connection, [Report(occasion, secrets.token_bytes(16), label, message) for message in messages]
+                )
