@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from .. import _check
@@ -37,7 +38,7 @@ class Occasion:
         label = survey._layout.head[1:] if entry is None else survey._series.promise + entry.to_bytes(4, "little")
         return cls(survey, label)
 
-    @property
+    @cached_property
     def fingerprint(self) -> bytes:
         """First 8 bytes of the digest of the schema, which messages carry."""
         return self.survey._layout.head[1:]

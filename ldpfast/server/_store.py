@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -83,8 +83,7 @@ class Status(IntEnum):
     CONFLICT = 2
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
+class Report(NamedTuple):
     """A valid report.
 
     Attributes
@@ -184,7 +183,7 @@ class Store:
             else:
                 rows.append((*key, digest))
         known: dict[tuple[int, bytes], bytes] = {}
-        new = rows
+        new = sorted(rows)  # neighbors in the index are written together
         while new:
             savepoint = connection.begin_nested()
             if _insert_new(connection, ids, new) == len(new):

@@ -1,0 +1,149 @@
+"""Load on a real server on this machine: reports per second, one by one and in batches, and the time of estimates.
+
+The clients are asynchronous sockets in processes of their own on the same processors. Each report has a fresh id; its message is one of
+a few.
+
+    python benchmarks/server.py                       # SQLite in a temporary folder
+    python benchmarks/server.py --database postgresql+psycopg://...
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from ldpfast.survey import Choice, Mean, Survey, YesNo
+
+SURVEY = Survey(
+    {
+        "smokes": YesNo(optional=True),
+        "sleep": Mean(0, 12, optional=True),
+        "work": Choice(["a", "b", "c"], optional=True),
+    },
+    2.0,
+)
+GROUPS = [f"group {i}" for i in range(20)]
+TOKEN = "token-of-the-benchmark"
+
+
+def frames(messages: list[bytes], count: int) -> bytes:
+    """Return a body of reports with fresh ids."""
+    parts = []
+    for i in range(count):
+        label = GROUPS[i % len(GROUPS)].encode()
+        frame = secrets.token_bytes(16) + bytes([len(label)]) + label + messages[i % len(messages)]
+        parts.append(len(frame).to_bytes(4, "little") + frame)
+    return b"".join(parts)
+
+
+async def client(port: int, bodies: list[bytes]) -> None:
+    """Post bodies over one connection, one after the other."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for body in bodies:
+        head = f"POST /reports HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/octet-stream\r\ncontent-length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200"), answer
+        length = next(line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        found = json.loads(await reader.readexactly(int(length.split(b":")[1])))
+        assert found["refused"] == []
+    writer.close()
+
+
+def load(port: int, connections: int, posts: int, count: int, start: float) -> None:
+    """Post from several connections at once, from a given time on."""
+    one = SURVEY.client()
+    messages = [one.report({"smokes": i % 2 == 0, "sleep": i % 12, "work": "abc"[i % 3]}).message for i in range(60)]
+    bodies = [[frames(messages, count) for _ in range(posts)] for _ in range(connections)]
+
+    async def run() -> None:
+        await asyncio.gather(*(client(port, own) for own in bodies))
+
+    time.sleep(max(0.0, start - time.time()))
+    asyncio.run(run())
+
+
+def measure(port: int, processes: int, connections: int, posts: int, count: int) -> float:
+    """Return the reports per second."""
+    start = time.time() + 3 + processes * connections * posts * count / 150_000
+    context = multiprocessing.get_context("spawn")
+    tasks = [context.Process(target=load, args=(port, connections, posts, count, start)) for _ in range(processes)]
+    for task in tasks:
+        task.start()
+    for task in tasks:
+        task.join()
+        assert task.exitcode == 0
+    return processes * connections * posts * count / (time.time() - start)
+
+
+def get(port: int, path: str) -> bytes:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"authorization": f"Bearer {TOKEN}"})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return bytes(response.read())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database", help="URL of an empty database")
+    parser.add_argument("--reports", type=int, default=400_000, help="in batches")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "survey.toml").write_text(f"groups = {json.dumps(GROUPS)}\n{SURVEY.to_toml()}")
+        (folder / "tokens").write_text(f"read {TOKEN}\n")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [
+            sys.executable,
+            "-m",
+            "ldpfast",
+            "serve",
+            folder / "survey.toml",
+            "--port",
+            str(port),
+            "--token-file",
+            folder / "tokens",
+        ]
+        command += ["--database", arguments.database or f"sqlite:///{folder}/reports.db"]
+        server = subprocess.Popen(list(map(str, command)), stderr=subprocess.DEVNULL)
+        try:
+            while True:
+                try:
+                    get(port, "/health")
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            print(f"one by one, 128 connections: {measure(port, 1, 128, 60, 1):,.0f} reports per second", flush=True)
+            batches = arguments.reports // 16_000
+            print(
+                f"in batches of 1,000, 16 connections: {measure(port, 2, 8, batches, 1000):,.0f} reports per second",
+                flush=True,
+            )
+            time.sleep(15)  # until everything is folded
+            start = time.perf_counter()
+            found = json.loads(get(port, "/estimates?by=group"))
+            print(
+                f"estimates of {found['n']:,} reports by {len(found['groups'])} groups: {time.perf_counter() - start:.2f} s"
+            )
+            resident = Path(f"/proc/{server.pid}/status")
+            if resident.exists():
+                peak = next(line for line in resident.read_text().splitlines() if line.startswith("VmHWM"))
+                print(f"peak memory of the server: {int(peak.split()[1]) / 1024:.0f} MB")
+        finally:
+            server.terminate()
+            server.wait()
+
+
+if __name__ == "__main__":
+    main()
