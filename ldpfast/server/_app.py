@@ -33,6 +33,7 @@ from ._store import Store
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, read_frames, read_json_lines
 
 MAX_BODY = 4 << 20
+MAX_DISCARDED = 64 << 20  # of a larger body, so that the client can read the answer
 MAX_REPORTS = 10_000
 BODY_SECONDS = 30
 RETRY_SECONDS = 2
@@ -233,7 +234,7 @@ class _Server:
         return guarded
 
     def _occasion(self, request: Request) -> Occasion:
-        """Return the survey that a request asks for: by default the newest version, in the current wave."""
+        """Return the survey that a request asks for: by default the newest version with reports, in the current wave."""
         known = self.store.occasions()
         wanted: dict[str, int | None] = {}
         for name in ("wave", "version"):
@@ -245,6 +246,9 @@ class _Server:
         found = [one for one in known if one.number == wave and wanted["version"] in (None, one.survey.revision)]
         if not found:
             raise HTTPException(404, "there is no such wave or version")
+        if len(found) > 1:
+            n = self.store.summary().n
+            found = [one for one in found if n.get(one.fingerprint)] or found
         return found[-1]
 
     async def estimates(self, request: Request) -> Response:
@@ -252,7 +256,7 @@ class _Server:
         by = request.query_params.get("by")
         if by not in (None, "group"):
             raise HTTPException(400, "by must be group")
-        results = await run_in_threadpool(Results.of, self.store, self._occasion(request))
+        results = await run_in_threadpool(lambda: Results.of(self.store, self._occasion(request)))
         accept = request.headers.get("accept", "")
         if "text/csv" in accept:
             text = await run_in_threadpool(results.to_csv, by is not None)
@@ -300,8 +304,7 @@ class _Server:
 
     async def plot(self, request: Request) -> Response:
         """Return the plot of the answers."""
-        occasion = self._occasion(request)
-        return _picture(await run_in_threadpool(lambda: Results.of(self.store, occasion).plot()))
+        return _picture(await run_in_threadpool(lambda: Results.of(self.store, self._occasion(request)).plot()))
 
     async def trend(self, _: Request) -> Response:
         """Return the plot of all waves."""
@@ -340,19 +343,19 @@ class _Server:
 
 async def _body(request: Request) -> bytes:
     """Return the body of a request, if it is not too large or too slow."""
-    length = request.headers.get("content-length", "0")
-    if not length.isdigit() or int(length) > MAX_BODY:
-        raise HTTPException(413, f"a body must have at most {MAX_BODY} bytes")
     parts, size = [], 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for part in request.stream():
                 size += len(part)
-                if size > MAX_BODY:
-                    raise HTTPException(413, f"a body must have at most {MAX_BODY} bytes")
-                parts.append(part)
+                if size <= MAX_BODY:
+                    parts.append(part)
+                elif size > MAX_DISCARDED:
+                    break
     except TimeoutError:
         raise HTTPException(408, f"a body must arrive within {BODY_SECONDS} seconds") from None
+    if size > MAX_BODY:
+        raise HTTPException(413, f"a body must have at most {MAX_BODY} bytes")
     return b"".join(parts)
 
 

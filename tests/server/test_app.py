@@ -1,0 +1,408 @@
+"""The calls of the server, in one process: what is stored once, what is refused, and who may read."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import sqlalchemy as sa
+from starlette.testclient import TestClient
+
+import ldpfast as ldp
+from ldpfast.server import create_app
+from ldpfast.server._access import Tokens, session_of
+from ldpfast.server._receiver import Receiver
+from ldpfast.survey import Choice, Survey, YesNo
+
+from ..support.server import LINES, PANEL, READ, READER, SURVEY, WRITE, body_of, line_of, reports_of
+
+TOKENS = Tokens((READ,), ())
+
+
+def served(folder, surveys=SURVEY, **options):
+    options = {"hosts": ["testserver"], "tokens": TOKENS, "folds": False, **options}
+    return TestClient(create_app(surveys, f"sqlite:///{folder}/reports.db", **options))
+
+
+def post(client, reports, group=None, **headers):
+    return client.post("/reports", content=body_of(reports, group), headers={**LINES, **headers})
+
+
+# Reports --------------------------------------------------------------------------------------------------------------
+
+
+def test_each_report_is_counted_once_and_the_estimate_is_that_of_an_aggregator(tmp_path):
+    reports = reports_of(SURVEY, 500)
+    expected = SURVEY.aggregator().update([report.message for report in reports])
+    with served(tmp_path) as client:
+        assert post(client, reports[:300]).json() == {"accepted": 300, "duplicate": 0, "refused": []}
+        assert post(client, reports[200:]).json() == {"accepted": 200, "duplicate": 100, "refused": []}
+        assert post(client, reports[:1] * 3).json() == {"accepted": 0, "duplicate": 3, "refused": []}
+        store = client.app.state.store
+        for _ in range(3):
+            found = client.get("/estimates", headers=READER).json()
+            assert found["n"] == 500
+            assert found["result"] == json.loads(json.dumps(expected.estimate().to_dict()))
+            assert store.counts(SURVEY._layout.head[1:])[""] == expected
+            store.fold(170)
+        assert post(client, reports).json() == {"accepted": 0, "duplicate": 500, "refused": []}  # after folding, too
+    with served(tmp_path) as client:  # and after a restart
+        assert post(client, reports).json() == {"accepted": 0, "duplicate": 500, "refused": []}
+        assert client.get("/estimates", headers=READER).json()["n"] == 500
+
+
+def test_an_id_with_other_bytes_is_a_conflict_and_the_first_wins(tmp_path):
+    first, other = reports_of(SURVEY, 2)
+    while first.message == other.message:
+        (other,) = reports_of(SURVEY, 1)
+    forged = other._replace(id=first.id)
+    with served(tmp_path) as client:
+        answer = post(client, [first, forged, first]).json()
+        assert answer == {"accepted": 1, "duplicate": 1, "refused": [{"index": 1, "reason": "conflict"}]}
+        assert post(client, [forged]).json()["refused"] == [{"index": 0, "reason": "conflict"}]
+        expected = SURVEY.aggregator().update([first.message])
+        assert client.app.state.store.counts(SURVEY._layout.head[1:])[""] == expected
+
+
+def test_bad_reports_do_not_harm_their_neighbors(tmp_path):
+    reports = reports_of(SURVEY, 400)
+    lines = [line_of(report) for report in reports]
+    other = reports_of(Survey({"smokes": YesNo(optional=True)}, 1.0), 1)[0]
+    bad = {
+        7: ("{", "line"), 11: (line_of(reports[11]._replace(message=b"\1")), "fingerprint"),
+        30: (line_of(other), "fingerprint"),
+        50: (line_of(reports[50]._replace(message=reports[50].message[:-1])), "length"),
+        51: (line_of(reports[51]._replace(message=reports[51].message[:-1] + b"\xff")), "value"),
+        52: (line_of(reports[52]._replace(message=b"\2" + reports[52].message[1:])), "version"),
+        53: (line_of(reports[53], "DE"), "group"),
+    }  # fmt: skip
+    for place, (text, _) in bad.items():
+        lines[place] = text
+    with served(tmp_path) as client:
+        answer = client.post("/reports", content="\n".join(lines), headers=LINES).json()
+        assert answer["accepted"] == 400 - len(bad)
+        assert answer["refused"] == [{"index": place, "reason": reason} for place, (_, reason) in bad.items()]
+        text = client.get("/metrics", headers=READER).text
+        assert 'ldpfast_refused_total{reason="fingerprint"} 2.0' in text
+        assert 'ldpfast_reports_total{status="accepted"} 393.0' in text
+        assert "ldpfast_unfolded_messages 393.0" in text
+
+
+def test_groups_are_declared_and_counted_apart(tmp_path):
+    reports = reports_of(SURVEY, 90)
+    with served(tmp_path, groups=["DE", "<b>&"]) as client:
+        assert post(client, reports[:30], "DE").json()["accepted"] == 30
+        assert post(client, reports[30:], "<b>&").json()["accepted"] == 60
+        for label in (None, "FR", ""):
+            assert {one["reason"] for one in post(client, reports_of(SURVEY, 2), label).json()["refused"]} == {"group"}
+        found = client.get("/estimates?by=group", headers=READER).json()
+        assert {label: part["n"] for label, part in found["groups"].items()} == {"DE": 30, "<b>&": 60}
+        whole = client.get("/estimates", headers=READER).json()
+        assert whole["n"] == whole["result"]["n"] == 90
+        text = client.get("/estimates?by=group", headers={**READER, "accept": "text/csv"}).text
+        rows = text.splitlines()
+        assert rows[0] == "question,answer,estimate,stderr,low,high,n,group"
+        assert {row.rsplit(",", 1)[1] for row in rows[1:]} == {"DE", "<b>&"}
+        data = client.get("/estimates", headers={**READER, "accept": "application/vnd.apache.arrow.stream"}).content
+        table = pa.ipc.open_stream(io.BytesIO(data)).read_all()
+        expected = SURVEY.aggregator().update([report.message for report in reports]).estimate()
+        assert table.column("estimate").to_pylist() == pytest.approx(expected.table().columns["estimate"])
+
+
+def test_waves_and_versions_do_not_mix(tmp_path):
+    later = PANEL.revise(add={"home": Choice(["a", "b"], optional=True)})
+    keys = bytes(range(32))
+
+    def of(survey, wave, people):
+        return [survey.in_wave(wave).client(keys, i).report({"smokes": True}) for i in people]
+
+    with served(tmp_path, PANEL, waves=[1]) as client:
+        assert client.get("/survey").json()["wave"] == 1
+        assert post(client, of(PANEL, 1, range(50))).json()["accepted"] == 50
+        assert {one["reason"] for one in post(client, of(PANEL, 2, range(3))).json()["refused"]} == {"fingerprint"}
+    with served(tmp_path, [later, PANEL], waves=[1, 2]) as client:
+        current = client.get("/survey").json()
+        assert (current["wave"], current["version"]) == (2, 2)
+        assert client.get("/survey/1").json()["fingerprint"] == PANEL.in_wave(2).fingerprint
+        assert client.get("/survey/3").status_code == 404
+        # A person counts once in a wave, whatever the version is.
+        answer = post(
+            client, [*of(PANEL, 1, range(40, 60)), *of(later, 2, range(30)), *of(PANEL, 2, range(20, 40))]
+        ).json()
+        assert (answer["accepted"], answer["duplicate"]) == (10 + 30 + 10, 10)
+        assert {one["reason"] for one in answer["refused"]} == {"conflict"}
+        numbers = {}
+        for wave, version in ((1, 1), (2, 1), (2, 2)):
+            found = client.get(f"/estimates?wave={wave}&version={version}", headers=READER).json()
+            numbers[wave, version] = found["n"]
+        assert numbers == {(1, 1): 60, (2, 1): 10, (2, 2): 30}
+        assert client.get("/estimates?wave=3", headers=READER).status_code == 404
+        assert client.get("/trend.svg", headers=READER).status_code == 200
+    with served(tmp_path, [PANEL, later], waves=[3]) as client:  # which closes waves 1 and 2, and forgets their ids
+        store = client.app.state.store
+        with store.read() as connection:
+            assert connection.exec_driver_sql("SELECT count(*) FROM ids").scalar() == 0
+        assert {one["reason"] for one in post(client, of(PANEL, 1, range(3))).json()["refused"]} == {"fingerprint"}
+        store.fold()
+        assert client.get("/estimates?wave=1", headers=READER).json()["n"] == 60
+
+
+def test_a_repeated_survey_can_be_asked_of_a_server_one_round_at_a_time(tmp_path):
+    survey = Survey({"smokes": YesNo(optional=True)}, 4.0, series="weeks")
+    first = ldp.survey.Repeated(survey, round=2.0, rounds=3).in_round(0)
+    with served(tmp_path, first) as client:
+        reports = [first.client(bytes(32), i).report({"smokes": True}) for i in range(40)]
+        assert post(client, reports).json()["accepted"] == 40
+        assert post(client, reports).json()["duplicate"] == 40
+
+
+@pytest.mark.parametrize(
+    "surveys, options, text",
+    [
+        (Survey({"a": YesNo()}, 1.0), {}, "every question must be optional"),
+        ([], {}, "surveys must be a Survey or a list"),
+        ([SURVEY, PANEL], {"waves": 1}, "surveys must be versions of one series"),
+        ([SURVEY, SURVEY], {}, "surveys must have different revisions"),
+        (SURVEY, {"waves": 1}, "waves must be left out"),
+        (PANEL, {}, "waves must be the open waves"),
+        (PANEL, {"waves": 9}, "wave must be"),
+        (PANEL, {"waves": [1, 1]}, "waves must be different"),
+        (PANEL.in_wave(1), {"waves": 1}, "surveys must be whole"),
+        (SURVEY, {"groups": "DE"}, "groups must be a list"),
+        (SURVEY, {"groups": ["DE", "DE"]}, "groups must be different"),
+        (SURVEY, {"groups": []}, "number of groups must be"),
+        (SURVEY, {"folds": 1}, "folds must be"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(tmp_path, surveys, options, text):
+    with pytest.raises((TypeError, ValueError), match=text):
+        create_app(surveys, f"sqlite:///{tmp_path}/reports.db", **options)
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://a/b"])
+def test_a_database_that_would_lose_reports_is_refused(url):
+    with pytest.raises(ValueError, match="url must"):
+        create_app(SURVEY, url)
+
+
+# Requests -------------------------------------------------------------------------------------------------------------
+
+
+def test_requests_that_are_too_large_or_of_another_kind_are_refused(tmp_path):
+    with served(tmp_path) as client:
+        assert client.post("/reports", content=b"", headers={"content-type": "text/plain"}).status_code == 415
+        assert client.post("/reports", content=b" " * (5 << 20), headers=LINES).status_code == 413
+        streamed = (b" " * (1 << 20) for _ in range(6))
+        assert client.post("/reports", content=streamed, headers=LINES).status_code == 413
+        assert client.post("/reports", content="{}\n" * 10_001, headers=LINES).status_code == 413
+        assert client.post("/reports", content=b"\xff", headers=LINES).status_code == 400
+        assert client.post("/reports", content=b"", headers=LINES).json() == {
+            "accepted": 0,
+            "duplicate": 0,
+            "refused": [],
+        }
+        assert client.get("/reports").status_code == 405
+        assert client.get("/nothing").status_code == 404
+
+
+def test_the_survey_is_the_same_for_everybody_and_can_be_cached(tmp_path):
+    with served(tmp_path, groups=["DE"]) as client:
+        found = client.get("/survey")
+        assert found.headers["cache-control"] == "public, max-age=60"
+        assert found.json()["schema"] == SURVEY.client_schema()
+        assert found.json()["groups"] == ["DE"]
+        again = client.get("/survey", headers={"if-none-match": found.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        assert "set-cookie" not in found.headers
+
+
+READINGS = ["/estimates", "/plot.svg", "/trend.svg", "/metrics", "/"]
+
+
+@pytest.mark.parametrize("path", READINGS)
+def test_reading_needs_a_token(tmp_path, path):
+    with served(tmp_path) as client:
+        post(client, reports_of(SURVEY, 20))
+        wrong = [
+            {},
+            {"authorization": "Bearer "},
+            {"authorization": f"Basic {READ}"},
+            {"authorization": f"Bearer {READ}x"},
+        ]
+        wrong += [
+            {"cookie": f"ldpfast={READ}"},
+            {"x-forwarded-for": "127.0.0.1"},
+            {"authorization": "Bearer \u00e9\u20ac".encode()},
+        ]
+        for headers in wrong:
+            assert client.get(path, headers=headers).status_code == 401
+            assert client.head(path, headers=headers).status_code == 401
+        assert client.get(path, headers=READER).status_code == (404 if path == "/trend.svg" else 200)
+        assert client.get(path, headers={"cookie": f"ldpfast={session_of(READ)}"}).status_code != 401
+
+
+def test_the_page_has_a_login_and_its_cookie_is_not_the_token(tmp_path):
+    with served(tmp_path) as client:
+        assert "Token for reading" in client.get("/").text
+        assert client.post("/login", data={"token": "wrong"}).status_code == 401
+        assert client.post("/login", content=b"a=1&b=2&c=3").status_code == 400
+        answer = client.post("/login", data={"token": READ}, follow_redirects=False)
+        assert answer.status_code == 303
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        assert READ not in cookie
+        assert client.get("/").status_code == 200
+
+
+def test_writing_may_need_a_token_too(tmp_path):
+    with served(tmp_path, tokens=Tokens((READ,), (WRITE,))) as client:
+        reports = reports_of(SURVEY, 2)
+        assert post(client, reports).status_code == 401
+        assert post(client, reports, authorization=f"Bearer {READ}").status_code == 401
+        assert post(client, reports, authorization=f"Bearer {WRITE}").json()["accepted"] == 2
+        assert client.get("/estimates", headers={"authorization": f"Bearer {WRITE}"}).status_code == 401
+
+
+def test_other_hosts_and_origins_are_refused(tmp_path):
+    with served(tmp_path, origins=["https://survey.example.org"]) as client:
+        assert client.get("/survey", headers={"host": "evil.example"}).status_code == 400
+        ask = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+        allowed = client.options("/reports", headers={"origin": "https://survey.example.org", **ask})
+        assert allowed.headers["access-control-allow-origin"] == "https://survey.example.org"
+        assert (
+            "access-control-allow-origin"
+            not in client.options("/reports", headers={"origin": "https://evil.example", **ask}).headers
+        )
+
+
+def test_the_page_shows_labels_as_text_and_needs_nothing_from_elsewhere(tmp_path):
+    evil = '<script>alert(1)</script>"&'
+    survey = Survey({evil: Choice([evil, "b"], optional=True)}, 4.0, series=evil)
+    with served(tmp_path, survey, groups=[evil, "b"]) as client:
+        reports = [survey.client().report({evil: evil}) for _ in range(60)]
+        assert post(client, reports[:30], evil).json()["accepted"] == 30
+        assert post(client, reports[30:], "b").json()["accepted"] == 30
+        page = client.get("/", headers=READER)
+        assert "<script" not in page.text
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        for group in re.findall(r'href="(/\?[^"]*group=[^"]*)"', page.text):
+            assert client.get(group.replace("&amp;", "&"), headers=READER).status_code == 200
+        picture = client.get("/plot.svg", headers=READER)
+        assert picture.headers["content-type"] == "image/svg+xml"
+        assert not [node for node in ElementTree.fromstring(picture.content).iter() if node.tag.endswith("script")]
+        assert set(re.findall(r'(?:src|href|action)="([^"?]*)', page.text)) <= {"/", "/style.css", "/plot.svg"}
+        for path in ("/?group=nobody", "/?wave=1", "/?version=9"):
+            assert client.get(path, headers=READER).status_code == 404
+        for path in ("/?wave=x", "/?version=-1", "/estimates?by=age"):
+            assert client.get(path, headers=READER).status_code == 400
+
+
+# Storage --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_database_that_cannot_be_written_acknowledges_nothing(tmp_path):
+    reports = reports_of(SURVEY, 10)
+    with served(tmp_path) as client:
+        connection = client.app.state.store.engine.raw_connection()
+        size = connection.cursor().execute("PRAGMA page_count").fetchone()[0]
+        connection.close()
+
+        def limit(pages):
+            client.app.state.store.engine.dispose()
+            return pages
+
+        @sa.event.listens_for(client.app.state.store.engine, "connect")
+        def full(raw, _):
+            raw.execute(f"PRAGMA max_page_count = {full.pages}")
+
+        full.pages = limit(size)
+        answer = post(client, reports_of(SURVEY, 5000))
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "2"
+        full.pages = limit(1 << 30)
+        assert post(client, reports).json()["accepted"] == 10
+        assert client.get("/estimates", headers=READER).json()["n"] == 10
+
+
+def test_too_many_waiting_reports_are_sent_away(tmp_path, monkeypatch):
+    with served(tmp_path) as client:
+        monkeypatch.setattr("ldpfast.server._receiver.MAX_WAITING", 5)
+        assert post(client, reports_of(SURVEY, 6)).status_code == 503
+        assert post(client, reports_of(SURVEY, 5)).json()["accepted"] == 5
+        assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_the_database_of_another_version_is_refused(tmp_path):
+    with served(tmp_path) as client, client.app.state.store.write() as connection:
+        connection.exec_driver_sql("UPDATE ldpfast SET version = 7")
+    with pytest.raises(ValueError, match="got version 7"):
+        served(tmp_path)
+
+
+def test_commits_of_sqlite_wait_for_the_disk(tmp_path):
+    with served(tmp_path) as client, client.app.state.store.write() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+def test_nothing_is_acknowledged_before_the_commit(tmp_path, monkeypatch):
+    """The order of commit and answer, in the thread that does both."""
+    seen = []
+    with served(tmp_path) as client:
+        store = client.app.state.store
+        sa.event.listen(store.engine, "commit", lambda _: seen.append("commit"))
+        original = Receiver._store
+
+        def watched(self, jobs):
+            jobs = [
+                type(job)(job.reports, job.refused, lambda r, done=job.done: (seen.append("answer"), done(r)))
+                for job in jobs
+            ]
+            original(self, jobs)
+
+        monkeypatch.setattr(Receiver, "_store", watched)
+        post(client, reports_of(SURVEY, 3))
+    assert seen[:2] == ["commit", "answer"]
+
+
+def test_tokens_come_from_a_file_that_nobody_else_reads(tmp_path):
+    path = tmp_path / "tokens"
+    made = Tokens.from_file(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert Tokens.from_file(path) == made
+    path.write_text(f"# rotated\nread {READ}\nread {READ}2\n\nwrite {WRITE}\n")
+    found = Tokens.from_file(path)
+    assert found == Tokens((READ, f"{READ}2"), (WRITE,))
+    assert found.may_read(f"bearer {READ}2", None)
+    for text in (
+        f"write {WRITE}\n",
+        "read short\n",
+        "read\n",
+        f"admin {READ}\n",
+        "read \u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\n",
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match="must"):
+            Tokens.from_file(path)
+
+
+def test_many_requests_at_once_store_each_report_once(tmp_path):
+    reports = reports_of(SURVEY, 600)
+    rng = np.random.default_rng(3)
+    with served(tmp_path, folds=True) as client:
+        parts = [[reports[i] for i in rng.integers(0, 600, 50)] for _ in range(60)] + [
+            reports[i : i + 50] for i in range(0, 600, 50)
+        ]
+        with ThreadPoolExecutor(8) as pool:
+            answers = [answer.json() for answer in pool.map(lambda part: post(client, part), parts)]
+        assert sum(answer["accepted"] for answer in answers) == 600
+        assert sum(answer["duplicate"] for answer in answers) == 60 * 50
+        expected = SURVEY.aggregator().update([report.message for report in reports])
+        assert client.app.state.store.counts(SURVEY._layout.head[1:])[""] == expected

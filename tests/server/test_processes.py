@@ -1,0 +1,222 @@
+"""Real servers in processes of their own: killed in the middle, with retries of clients, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import ldpfast as ldp
+from ldpfast.client import SendError, send
+from ldpfast.survey import Survey
+
+from ..support.clients import build_package
+from ..support.server import READER, SURVEY, Server, free_port, postgres, postgres_programs, reports_of
+
+KILLS, CLIENTS, EACH = 100, 4, 3000
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "survey.toml").write_text(SURVEY.to_toml())
+    return tmp_path
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request, folder):
+    if request.param == "sqlite":
+        yield f"sqlite:///{folder}/reports.db"
+        return
+    if postgres_programs() is None:
+        pytest.skip("needs PostgreSQL")
+    (folder / "postgres").mkdir()
+    with postgres(folder / "postgres") as url:
+        yield url
+
+
+@pytest.mark.long
+def test_reports_are_counted_once_although_the_server_is_killed_a_hundred_times(folder, database):
+    """Clients send again until a report is acknowledged. Each report is then counted once: none is lost, none twice."""
+    server, reports = Server(folder, database), [reports_of(SURVEY, EACH) for _ in range(CLIENTS)]
+    source, unconfirmed = random.Random(1), []
+
+    def client(mine):
+        at = 0
+        while at < EACH:
+            part = mine[at : at + random.Random(at).randint(1, 40)]
+            try:
+                answer = send(server.url, part, attempts=1, timeout=10)
+            except SendError:
+                time.sleep(0.02)
+                continue
+            if answer.refused or answer.accepted + answer.duplicate != len(part):
+                unconfirmed.append(answer)
+            at += len(part)
+
+    threads = [threading.Thread(target=client, args=(mine,)) for mine in reports]
+    for thread in threads:
+        thread.start()
+    kills = 0
+    while any(thread.is_alive() for thread in threads) or kills < KILLS:
+        time.sleep(source.uniform(0.0, 0.25))
+        server.kill()
+        kills += 1
+        server.start()
+        if not any(thread.is_alive() for thread in threads):
+            part = reports_of(SURVEY, 40)
+            reports.append(part)
+            threads = [threading.Thread(target=lambda part=part: _send_all(server, part))]
+            threads[0].start()
+    for thread in threads:
+        thread.join()
+    everything = [report for mine in reports for report in mine]
+    again = send(server.url, everything)
+    assert (again.accepted, again.duplicate, again.refused) == (0, len(everything), {})
+    found = server.get("/estimates")
+    server.stop()
+    assert not unconfirmed
+    assert kills >= KILLS
+    expected = SURVEY.aggregator().update([report.message for report in everything])
+    assert found["n"] == len(everything)
+    assert found["result"] == json.loads(json.dumps(expected.estimate().to_dict()))
+
+
+def _send_all(server, part):
+    for report in part:
+        while True:
+            try:
+                send(server.url, report, attempts=1, timeout=10)
+                break
+            except SendError:
+                time.sleep(0.02)
+
+
+@pytest.mark.long
+def test_two_servers_on_one_postgres_count_each_report_once(folder):
+    if postgres_programs() is None:
+        pytest.skip("needs PostgreSQL")
+    (folder / "postgres").mkdir()
+    with postgres(folder / "postgres") as url:
+        servers = [Server(folder, url), Server(folder, url)]
+        reports, answers = reports_of(SURVEY, 4000), []
+
+        def client(server, seed):
+            order = random.Random(seed).sample(reports, len(reports))
+            answers.append(send(server.url, order))
+
+        threads = [threading.Thread(target=client, args=(servers[i % 2], i)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(answer.accepted for answer in answers) == 4000
+        assert sum(answer.duplicate for answer in answers) == 12_000
+        time.sleep(11)  # both fold
+        assert servers[0].get("/estimates") == servers[1].get("/estimates")
+        assert servers[0].get("/estimates")["n"] == 4000
+        for server in servers:
+            server.stop()
+
+
+def test_a_stopped_server_answers_what_it_has_received_and_the_commands_read_its_database(folder):
+    url = f"sqlite:///{folder}/reports.db"
+    server, reports = Server(folder, url, "--keep-messages"), reports_of(SURVEY, 1500)
+    assert send(server.url, reports).accepted == 1500
+    with pytest.raises(ValueError, match="status 413"):
+        send(server.url, [reports[0]._replace(message=bytes(5 << 20))])
+    server.stop()
+    log = (folder / "log").read_text()
+    assert "127.0.0.1" not in log.replace(f"http://127.0.0.1:{server.port}", "")
+    with pytest.raises(SendError, match="after 1 attempts"):
+        send(server.url, reports[0], attempts=1)
+
+    def run(*command):
+        done = subprocess.run(
+            [sys.executable, "-m", "ldpfast", *map(str, command), folder / "survey.toml", "--database", url],
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    assert run("export", "-o", folder / "reports.arrow").startswith("n = 1500")
+    import pyarrow as pa
+
+    table = pa.ipc.open_file(folder / "reports.arrow").read_all()
+    assert table.column_names == ["report"]
+    exported = table.column("report").to_pylist()
+    assert sorted(exported) == sorted(report.message for report in reports)
+    assert exported != [report.message for report in reports]
+    assert run("compact").startswith("1500 messages were folded")
+    assert run("export", "-o", folder / "state.ldp").startswith("n = 1500")
+    expected = SURVEY.aggregator().update([report.message for report in reports])
+    assert ldp.load((folder / "state.ldp").read_bytes()) == expected
+    assert run("compact").startswith("0 messages")
+
+
+def test_arguments_are_checked_before_the_server_starts(folder):
+    def run(*options):
+        done = subprocess.run(
+            [sys.executable, "-m", "ldpfast", "serve", *map(str, options)],
+            capture_output=True, text=True, check=False, timeout=60, cwd=folder,
+        )  # fmt: skip
+        return done.returncode, done.stdout + done.stderr
+
+    assert run("survey.toml", "--check") == (0, "a token for reading was written to ldpfast-tokens\nready to serve\n")
+    assert (folder / "ldpfast-tokens").stat().st_mode & 0o77 == 0
+    assert run("survey.toml", "--check") == (0, "ready to serve\n")
+    for options, text in (
+        ((), "SURVEY must be given"), (("survey.toml", "--demo"), "SURVEY must be left out"),
+        (("survey.toml", "--wave", 2, "--check"), "waves must be left out"), (("none.toml",), "none.toml"),
+        (("survey.toml", "--database", "mysql://x"), "url must be of SQLite or PostgreSQL"),
+    ):  # fmt: skip
+        status, shown = run(*options)
+        assert status == 2
+        assert text in shown
+    (folder / "grouped.toml").write_text(f'groups = ["DE", "DE"]\n{SURVEY.to_toml()}')
+    assert "groups must be different" in run("grouped.toml", "--check")[1]
+    (folder / "grouped.toml").write_text(f"groups = 5\n{SURVEY.to_toml()}")
+    assert "groups must be a list" in run("grouped.toml", "--check")[1]
+    assert Survey.from_toml(f'groups = ["DE"]\n{SURVEY.to_toml()}') == SURVEY
+
+
+def test_slow_and_many_connections_do_not_stop_others(folder):
+    server = Server(folder, f"sqlite:///{folder}/reports.db")
+    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(1000)]
+    for connection in slow[:500]:
+        connection.sendall(
+            b"POST /reports HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-ndjson\r\n"
+            b"content-length: 900\r\n\r\n{"
+        )
+    start = time.monotonic()
+    assert send(server.url, reports_of(SURVEY, 100)).accepted == 100
+    assert time.monotonic() - start < 20
+    for connection in slow:
+        connection.close()
+    server.stop()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+def test_the_client_in_javascript_sends_until_the_server_has_confirmed(folder):
+    pytest.importorskip("ziglang")
+    package = build_package(folder / "package")
+    server = Server(folder, f"sqlite:///{folder}/reports.db")
+    environment = os.environ | {
+        "PACKAGE": str(package),
+        "SERVER": server.url,
+        "NOWHERE": f"http://127.0.0.1:{free_port()}",
+    }
+    command = ["node", "--test", Path(__file__).parent / "send.mjs"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout
+    assert server.get("/estimates")["n"] == 3
+    assert server.get("/health", **READER) == {"status": "ok"}
+    server.stop()
