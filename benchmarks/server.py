@@ -1,7 +1,7 @@
 """Load on a real server on this machine: reports per second, one by one and in batches, and the time of estimates.
 
-The clients are asynchronous sockets in processes of their own on the same processors. Each report has a fresh id; its message is one of
-a few.
+The clients are asynchronous sockets in processes of their own on the same processors. Each report has a fresh id; its message
+is one of a few.
 
     python benchmarks/server.py                       # SQLite in a temporary folder
     python benchmarks/server.py --database postgresql+psycopg://...
@@ -50,7 +50,10 @@ async def client(port: int, bodies: list[bytes]) -> None:
     """Post bodies over one connection, one after the other."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for body in bodies:
-        head = f"POST /reports HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/octet-stream\r\ncontent-length: {len(body)}\r\n\r\n"
+        head = (
+            "POST /reports HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/octet-stream\r\n"
+            f"content-length: {len(body)}\r\n\r\n"
+        )
         writer.write(head.encode() + body)
         answer = await reader.readuntil(b"\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200"), answer

@@ -23,8 +23,8 @@ GUIDES = {
     survey: ["survey", "collecting", "panels"],
 }
 BY_SECTION = ["guide", "privacy", "central", "designs", "survey", "collecting"]
-# Run by tests/bounds/test_documentation.py, tests/mechanisms/test_custom.py and tests/engines/test_scale_out.py.
-ELSEWHERE = ["bounds", "custom_mechanism", "scale_out"]
+# Run by test_documentation.py in tests/bounds and tests/server, tests/mechanisms/test_custom.py and tests/engines/test_scale_out.py.
+ELSEWHERE = ["bounds", "custom_mechanism", "scale_out", "server"]
 SECTIONS = {
     f"{page}: {section.partition(chr(10))[0]}": python_blocks(section)
     for page in BY_SECTION

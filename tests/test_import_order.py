@@ -34,7 +34,7 @@ ROOMS = (
     {"_load"},
     {"_job_counts"},
     {"_jobs"},
-    {"arrow", "files", "dask", "spark"},
+    {"arrow", "files", "dask", "spark", "client", "server"},
     {"demo"},
     {"bench"},
     {"cli", "__main__"},

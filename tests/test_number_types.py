@@ -20,7 +20,7 @@ from ldpfast.bounds._central_mean import table1
 from ldpfast.central._density import best_bins
 from ldpfast.privacy._conversions import least_error, misses
 from ldpfast.reports import Aggregator
-from ldpfast.survey import Cross, Histogram, Mean, Survey, YesNo
+from ldpfast.survey import Cross, Histogram, Mean, Survey, SurveyRound, YesNo
 
 from .support.cases import each
 from .support.public import instances
@@ -266,7 +266,7 @@ def assert_same_thing(found: Described, expected: Described) -> None:
         state = found.aggregator().to_bytes()
         assert state == expected.aggregator().to_bytes()
         assert Aggregator.from_bytes(state) == expected.aggregator()
-    if isinstance(found, Survey):
+    if isinstance(found, Survey) and not isinstance(found, SurveyRound):
         assert found.to_toml() == expected.to_toml()
         assert Survey.from_toml(found.to_toml()) == expected
 

@@ -100,8 +100,9 @@ def create_app(
     >>> import tempfile
     >>> from ldpfast.server import create_app
     >>> from ldpfast.survey import Survey, YesNo
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> app = create_app(Survey({"smokes": YesNo(optional=True)}, 1.0), f"sqlite:///{folder.name}/reports.db")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     app = create_app(Survey({"smokes": YesNo(optional=True)}, 1.0), f"sqlite:///{folder}/reports.db")
+    ...     app.state.store.close()
     >>> sorted({route.path for route in app.routes})[:3]
     ['/', '/estimates', '/health']
     """

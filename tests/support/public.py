@@ -162,6 +162,7 @@ def instances() -> list[Any]:
         compared.best,
         designs.warner(0.7),
         survey.Ledger({}),
+        survey.Report(bytes(16), b"message"),
         survey.Repeated(asked, round=1.0, rounds=3),
         survey.Repeated(asked, round=1.0, rounds=3).in_round(1),
         asked.loss(),
