@@ -21,6 +21,7 @@ import tempfile
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 from ldpfast.survey import Choice, Mean, Survey, YesNo
 
@@ -63,8 +64,8 @@ async def client(port: int, bodies: list[bytes]) -> None:
     writer.close()
 
 
-def load(port: int, connections: int, posts: int, count: int, start: float) -> None:
-    """Post from several connections at once, from a given time on."""
+def load(port: int, connections: int, posts: int, count: int, ready: Any, times: Any) -> None:
+    """Post from several connections at once, when all processes are ready, and tell when it began and ended."""
     one = SURVEY.client()
     messages = [one.report({"smokes": i % 2 == 0, "sleep": i % 12, "work": "abc"[i % 3]}).message for i in range(60)]
     bodies = [[frames(messages, count) for _ in range(posts)] for _ in range(connections)]
@@ -72,21 +73,25 @@ def load(port: int, connections: int, posts: int, count: int, start: float) -> N
     async def run() -> None:
         await asyncio.gather(*(client(port, own) for own in bodies))
 
-    time.sleep(max(0.0, start - time.time()))
+    ready.wait()
+    start = time.time()
     asyncio.run(run())
+    times.put((start, time.time()))
 
 
 def measure(port: int, processes: int, connections: int, posts: int, count: int) -> float:
     """Return the reports per second."""
-    start = time.time() + 3 + processes * connections * posts * count / 150_000
     context = multiprocessing.get_context("spawn")
-    tasks = [context.Process(target=load, args=(port, connections, posts, count, start)) for _ in range(processes)]
+    ready, times = context.Barrier(processes), context.Queue()
+    arguments = (port, connections, posts, count, ready, times)
+    tasks = [context.Process(target=load, args=arguments) for _ in range(processes)]
     for task in tasks:
         task.start()
     for task in tasks:
         task.join()
         assert task.exitcode == 0
-    return processes * connections * posts * count / (time.time() - start)
+    found = [times.get() for _ in tasks]
+    return processes * connections * posts * count / (max(end for _, end in found) - min(start for start, _ in found))
 
 
 def get(port: int, path: str) -> bytes:

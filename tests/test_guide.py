@@ -23,7 +23,7 @@ GUIDES = {
     survey: ["survey", "collecting", "panels"],
 }
 BY_SECTION = ["guide", "privacy", "central", "designs", "survey", "collecting"]
-# Run by test_documentation.py in tests/bounds and tests/server, tests/mechanisms/test_custom.py and tests/engines/test_scale_out.py.
+# Run by test_documentation.py in tests/bounds and tests/server, mechanisms/test_custom.py and engines/test_scale_out.py.
 ELSEWHERE = ["bounds", "custom_mechanism", "scale_out", "server"]
 SECTIONS = {
     f"{page}: {section.partition(chr(10))[0]}": python_blocks(section)
