@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import secrets
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     from ..server._app import LOCAL, create_app
 
     with ExitStack() as stack:
+        stack.enter_context(_named_errors(arguments.database))
         if arguments.demo:
             if arguments.surveys:
                 raise ValueError("SURVEY must be left out with --demo")
@@ -162,11 +163,35 @@ def _serve(arguments: argparse.Namespace) -> int:
     return 0
 
 
+@contextmanager
+def _named_errors(url: str) -> Iterator[None]:
+    """Raise errors of the database in one line."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error)
+        raise ValueError(f"the database {_without_password(url)} cannot be used: {reason}") from None
+
+
+def _without_password(url: str) -> str:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except ArgumentError:
+        raise ValueError("--database must be a URL such as sqlite:///reports.db") from None
+
+
 def _compact(arguments: argparse.Namespace) -> int:
-    store, total = _store(arguments), 0
-    while count := store.fold():
-        total += count
-    store.close()
+    total = 0
+    with _named_errors(arguments.database):
+        store = _store(arguments)
+        while count := store.fold():
+            total += count
+        store.close()
     print(f"{total} messages were folded: {arguments.database}")
     return 0
 
@@ -175,7 +200,11 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.output.suffix not in (".ldp", ".arrow"):
         raise ValueError(f"--output must end in .ldp or .arrow, got {str(arguments.output)!r}")
     output_file("--output", arguments.output, arguments.surveys)
-    store = _store(arguments)
+    with _named_errors(arguments.database):
+        return _write_export(arguments, _store(arguments))
+
+
+def _write_export(arguments: argparse.Namespace, store: Any) -> int:
     survey = store.plan.current
     label = survey._layout.head[1:]
     with replaced(arguments.output, arguments.surveys) as temporary:

@@ -25,6 +25,7 @@ DIGEST_BYTES = 8
 CHUNK = 1000  # ids in one query
 FOLDED = 50_000  # messages that are folded together
 BUSY_SECONDS = 30
+WRITES = "ldpfast_writes"  # option of connections whose transactions write
 
 metadata = sa.MetaData()
 about = sa.Table("ldpfast", metadata, sa.Column("version", sa.Integer, nullable=False))
@@ -139,8 +140,10 @@ class Store:
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """Yield a connection in a transaction that is committed, on the disk, at the end."""
-        with self.engine.begin() as connection:
-            yield connection
+        with self.engine.connect() as plain:
+            connection = plain.execution_options(**{WRITES: True})
+            with connection.begin():
+                yield connection
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -407,7 +410,9 @@ def _engine(url: str) -> sa.Engine:
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
+        # A transaction that reads first could not write after another process has.
+        writes = connection.get_execution_options().get(WRITES)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 

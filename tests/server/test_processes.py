@@ -67,8 +67,8 @@ def test_reports_are_counted_once_although_the_server_is_killed_again_and_again(
     for thread in threads:
         thread.start()
     kills = 0
-    while any(thread.is_alive() for thread in threads) or kills < most_kills:
-        time.sleep(source.uniform(0.0, 0.25))
+    while kills < most_kills:
+        time.sleep(source.uniform(0.0, 0.3))
         server.kill()
         kills += 1
         server.start()
@@ -85,7 +85,6 @@ def test_reports_are_counted_once_although_the_server_is_killed_again_and_again(
     found = server.get("/estimates")
     server.stop()
     assert not unconfirmed
-    assert kills >= most_kills
     expected = SURVEY.aggregator().update([report.message for report in everything])
     assert found["n"] == len(everything)
     assert found["result"] == json.loads(json.dumps(expected.estimate().to_dict()))
@@ -178,10 +177,14 @@ def test_arguments_are_checked_before_the_server_starts(folder):
         ((), "SURVEY must be given"), (("survey.toml", "--demo"), "SURVEY must be left out"),
         (("survey.toml", "--wave", 2, "--check"), "waves must be left out"), (("none.toml",), "none.toml"),
         (("survey.toml", "--database", "mysql://x"), "url must be of SQLite or PostgreSQL"),
+        (("survey.toml", "--database", "reports.db"), "--database must be a URL"),
+        (("survey.toml", "--database", "sqlite:////no/folder/r.db"), "cannot be used: unable to open database file"),
+        (("survey.toml", "--database", "postgresql+psycopg://a:hidden@127.0.0.1:1/x"), "postgresql+psycopg://a:***@"),
     ):  # fmt: skip
         status, shown = run(*options)
         assert status == 2
         assert text in shown
+        assert "hidden" not in shown
     (folder / "grouped.toml").write_text(f'groups = ["DE", "DE"]\n{SURVEY.to_toml()}')
     assert "groups must be different" in run("grouped.toml", "--check")[1]
     (folder / "grouped.toml").write_text(f"groups = 5\n{SURVEY.to_toml()}")
