@@ -63,6 +63,7 @@ def test_the_commands_of_the_page(tmp_path):
     server.stop()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
 def test_the_web_page_sends_a_report_and_the_page_of_the_server_shows_it(tmp_path, site):
     pytest.importorskip("ziglang")

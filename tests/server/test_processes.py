@@ -39,8 +39,7 @@ def database(request, folder):
         return
     if postgres_programs() is None:
         pytest.skip("needs PostgreSQL")
-    (folder / "postgres").mkdir()
-    with postgres(folder / "postgres") as url:
+    with postgres() as url:
         yield url
 
 
@@ -104,8 +103,7 @@ def _send_all(server, part):
 def test_two_servers_on_one_postgres_count_each_report_once(folder):
     if postgres_programs() is None:
         pytest.skip("needs PostgreSQL")
-    (folder / "postgres").mkdir()
-    with postgres(folder / "postgres") as url:
+    with postgres() as url:
         servers = [Server(folder, url), Server(folder, url)]
         reports, answers = reports_of(SURVEY, 4000), []
 
@@ -127,6 +125,7 @@ def test_two_servers_on_one_postgres_count_each_report_once(folder):
             server.stop()
 
 
+@pytest.mark.long
 def test_a_stopped_server_answers_what_it_has_received_and_the_commands_read_its_database(folder):
     url = f"sqlite:///{folder}/reports.db"
     server, reports = Server(folder, url, "--keep-messages"), reports_of(SURVEY, 1500)
@@ -192,6 +191,7 @@ def test_arguments_are_checked_before_the_server_starts(folder):
     assert Survey.from_toml(f'groups = ["DE"]\n{SURVEY.to_toml()}') == SURVEY
 
 
+@pytest.mark.long
 def test_slow_and_many_connections_do_not_stop_others(folder):
     server = Server(folder, f"sqlite:///{folder}/reports.db")
     slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(1000)]
@@ -208,6 +208,7 @@ def test_slow_and_many_connections_do_not_stop_others(folder):
     server.stop()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 def test_the_client_in_javascript_sends_until_the_server_has_confirmed(folder):
     pytest.importorskip("ziglang")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import os
-import pwd
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -101,27 +101,26 @@ def postgres_programs() -> Path | None:
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[str]:
-    """Run PostgreSQL in a folder and yield the URL of an empty database."""
-    programs, port = postgres_programs(), free_port()
+def postgres() -> Iterator[str]:
+    """Run PostgreSQL in a folder of its own and yield the URL of an empty database."""
+    programs, port, prefix = postgres_programs(), free_port(), []
     assert programs is not None
-    prefix: list[str] = []
-    if os.geteuid() == 0:  # it does not run as root
-        prefix = ["runuser", "-u", "postgres", "--"]
-        owner = pwd.getpwnam("postgres")
-        os.chown(folder, owner.pw_uid, owner.pw_gid)
-        for parent in (folder, *folder.parents):
-            if str(parent).startswith("/tmp/"):
-                parent.chmod(parent.stat().st_mode | 0o755)
-    data = folder / "data"
+    with tempfile.TemporaryDirectory(
+        prefix="ldpfast-postgres-"
+    ) as folder:  # not below a folder that only root can enter
+        if os.geteuid() == 0:  # PostgreSQL does not run as root
+            prefix = ["runuser", "-u", "postgres", "--"]
+            shutil.chown(folder, "postgres")
 
-    def run(*command: Any) -> None:
-        subprocess.run([*prefix, *map(str, command)], check=True, stdout=subprocess.DEVNULL, cwd=folder, timeout=120)
+        def run(*command: Any) -> None:
+            given = [*prefix, *map(str, command)]
+            subprocess.run(given, check=True, stdout=subprocess.DEVNULL, cwd=folder, timeout=120)
 
-    run(programs / "initdb", "-D", data, "-U", "ldpfast", "-A", "trust")
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
-    run(programs / "pg_ctl", "-D", data, "-o", options, "-l", folder / "postgres.log", "-w", "start")
-    try:
-        yield f"postgresql+psycopg://ldpfast@127.0.0.1:{port}/postgres"
-    finally:
-        run(programs / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+        data = Path(folder) / "data"
+        run(programs / "initdb", "-D", data, "-U", "ldpfast", "-A", "trust")
+        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
+        run(programs / "pg_ctl", "-D", data, "-o", options, "-l", Path(folder) / "log", "-w", "start")
+        try:
+            yield f"postgresql+psycopg://ldpfast@127.0.0.1:{port}/postgres"
+        finally:
+            run(programs / "pg_ctl", "-D", data, "-m", "immediate", "stop")
