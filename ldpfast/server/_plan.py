@@ -13,7 +13,6 @@ from ..survey._client_table import check_optional
 
 MAX_GROUPS = 10_000
 MAX_LABEL_BYTES = 255
-ALL = ""  # label of the group if none are declared
 
 
 @dataclass(frozen=True)
@@ -120,12 +119,6 @@ class ServerPlan:
             if survey.revision == revision:
                 return survey.in_wave(self.waves[-1]) if self.waves else survey
         return None
-
-    def group_of(self, label: str | None) -> str | None:
-        """Return the label under which a report is counted; None if it must be refused."""
-        if not self.groups:
-            return ALL if label is None else None
-        return label if label in self.groups else None
 
 
 def _checked_groups(groups: Any) -> tuple[str, ...]:

@@ -26,9 +26,6 @@ MAX_WAITING = 100_000  # reports that wait for the disk
 FOLD_SECONDS = 10.0
 FOLD_MESSAGES = 50_000
 FINGERPRINT = slice(1, 9)  # of a message
-REASONS = (
-    "line", "id", "group", "length", "version", "fingerprint", "question", "order", "value", "conflict"
-)  # fmt: skip
 
 
 class UnavailableError(Exception):

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 ID_BYTES = 16
 JSON_LINES, FRAMES = "application/x-ndjson", "application/octet-stream"
-MAX_GROUP_BYTES = 255
 
 
 class Incoming(NamedTuple):
