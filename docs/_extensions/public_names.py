@@ -21,6 +21,8 @@ MODULES = (
     "ldpfast.reports",
     "ldpfast.domains",
     "ldpfast.files",
+    "ldpfast.client",
+    "ldpfast.server",
     "ldpfast.dask",
     "ldpfast.spark",
     "ldpfast.bench",
