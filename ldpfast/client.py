@@ -118,7 +118,7 @@ def send(
     total = Sent(0, 0, {})
     for start in range(0, len(listed), TOGETHER):
         part = listed[start : start + TOGETHER]
-        answer = _post(f"{url.rstrip('/')}/reports", _body(part, group), token, count, seconds)
+        answer = _post(f"{url.rstrip('/')}/reports", _body(part, group), len(part), token, count, seconds)
         refused = {start + one["index"]: one["reason"] for one in answer["refused"]}
         total = Sent(
             total.accepted + answer["accepted"], total.duplicate + answer["duplicate"], {**total.refused, **refused}
@@ -135,7 +135,26 @@ def _body(reports: Sequence[Report], group: str | None) -> bytes:
     return "\n".join(lines).encode()
 
 
-def _post(url: str, body: bytes, token: str | None, attempts: int, timeout: float) -> dict[str, Any]:
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect, which would send the token to another place, and lose the body."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
+
+
+def _is_answer(found: Any, count: int) -> bool:
+    """Return whether an answer says what became of a number of reports."""
+    try:
+        refused = [(int(one["index"]), str(one["reason"])) for one in found["refused"]]
+        return int(found["accepted"]) + int(found["duplicate"]) + len(refused) == count
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _post(url: str, body: bytes, size: int, token: str | None, attempts: int, timeout: float) -> dict[str, Any]:
     headers = {"content-type": "application/x-ndjson"}
     if token is not None:
         headers["authorization"] = f"Bearer {token}"
@@ -146,17 +165,17 @@ def _post(url: str, body: bytes, token: str | None, attempts: int, timeout: floa
             time.sleep(pause * (0.5 + random.random() / 2))  # so that not all clients come back at once
             pause = min(2 * pause, MAX_PAUSE)
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as response:
+            with _OPENER.open(request, timeout=timeout) as response:
                 found = json.load(response)
-            if isinstance(found, dict) and {"accepted", "duplicate", "refused"} <= set(found):
-                return found
+            if _is_answer(found, size):
+                return dict(found)
             reason = "the answer is not that of a server of ldpfast"
         except urllib.error.HTTPError as error:
             with error:
                 reason = f"status {error.code}: {_detail(error)}"
                 if error.code not in AGAIN:
                     raise ValueError(f"the server refuses the request, {reason}") from None
-                pause = max(pause, _seconds(error.headers.get("retry-after")))
+                pause = min(max(pause, _seconds(error.headers.get("retry-after"))), MAX_PAUSE)
         except (http.client.HTTPException, OSError, ValueError) as error:
             reason = str(error) or type(error).__name__
     raise SendError(f"{url} has not confirmed the reports after {attempts} attempts: {reason}")

@@ -333,10 +333,12 @@ class Queue {
         headers: { "content-type": "application/x-ndjson", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
         body: part.map(([, report]) => JSON.stringify(report)).join("\n"),
         credentials: "omit",
+        redirect: "error",
         referrerPolicy: "no-referrer",
       });
       if (!response.ok) throw new Error(`the server has not stored the reports: ${response.status}`);
-      const { refused } = await response.json();
+      const { accepted, duplicate, refused } = await response.json();
+      if (accepted + duplicate + refused.length !== part.length) throw new Error("the answer is not that of a server of ldpfast");
       const reasons = new Map(refused.map(({ index, reason }) => [index, reason]));
       part.forEach(([id], i) => found.set(id, reasons.has(i) ? `refused: ${reasons.get(i)}` : "stored"));
       const rest = Object.entries(this.#read()).filter(([id]) => !part.some(([sent]) => sent === id));

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
+import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -143,12 +145,10 @@ def _serve(arguments: argparse.Namespace) -> int:
         if arguments.check:
             print("ready to serve")
             return 0
-        place: dict[str, Any] = {"host": arguments.host, "port": arguments.port}
-        if arguments.socket is not None:
-            place = {"uds": str(arguments.socket)}
         config = uvicorn.Config(
             app,
-            **place,
+            host=arguments.host,
+            port=arguments.port,
             access_log=False,
             log_level="info",
             server_header=False,
@@ -159,8 +159,25 @@ def _serve(arguments: argparse.Namespace) -> int:
             timeout_graceful_shutdown=20,
             h11_max_incomplete_event_size=1 << 14,
         )
-        uvicorn.Server(config).run()
+        sockets = None
+        if arguments.socket is not None:
+            sockets = [_private_socket(arguments.socket)]
+            stack.callback(arguments.socket.unlink, missing_ok=True)
+        uvicorn.Server(config).run(sockets=sockets)
     return 0
+
+
+def _private_socket(path: Path) -> socket.socket:
+    """Return a Unix socket that only this user can open, in the place of an older one."""
+    if path.is_socket():
+        path.unlink()
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        found.bind(str(path))
+    finally:
+        os.umask(before)
+    return found
 
 
 @contextmanager
@@ -192,7 +209,7 @@ def _compact(arguments: argparse.Namespace) -> int:
         while count := store.fold():
             total += count
         store.close()
-    print(f"{total} messages were folded: {arguments.database}")
+    print(f"{total} messages were folded: {_without_password(arguments.database)}")
     return 0
 
 
@@ -228,6 +245,8 @@ def _write_export(arguments: argparse.Namespace, store: Any) -> int:
 def _write_messages(store: Any, label: bytes, group: str | None, path: Path) -> int:
     """Write the messages to a survey that are not folded, in random order and without ids, and return their number."""
     pa = optional("pyarrow", "files")
+    if group is not None and group not in store.plan.groups:
+        raise ValueError(f"--group must be one of {', '.join(map(repr, store.plan.groups))}, got {group!r}")
     listed, groups = [], []
     with store.read() as connection:
         for occasion, name, part in store.pending(connection):

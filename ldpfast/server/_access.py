@@ -53,12 +53,12 @@ class Tokens:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if not line.strip() or line.startswith("#"):
                 continue
-            kind, _, token = line.partition(" ")
-            if kind not in listed or len(token.strip()) < MIN_TOKEN or not token.strip().isascii():
+            kind, *words = line.split()
+            if kind not in listed or len(words) != 1 or len(words[0]) < MIN_TOKEN or not words[0].isascii():
                 raise ValueError(
                     f"{path}, line {number}, must be `read TOKEN` or `write TOKEN` with at least {MIN_TOKEN} ASCII characters"
                 )
-            listed[kind].append(token.strip())
+            listed[kind] += words
         if not listed["read"]:
             raise ValueError(f"{path} must have a line `read TOKEN`")
         return cls(tuple(listed["read"]), tuple(listed["write"]))

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -30,11 +30,12 @@ from ._plan import Occasion, ServerPlan
 from ._receiver import Receiver, UnavailableError
 from ._results import Results, trend_plot
 from ._store import Store
-from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, read_frames, read_json_lines
+from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
 
 MAX_BODY = 4 << 20
 MAX_DISCARDED = 64 << 20  # of a larger body, so that the client can read the answer
 MAX_REPORTS = 10_000
+MAX_DIGITS, NO_NUMBER = 12, -1
 BODY_SECONDS = 30
 RETRY_SECONDS = 2
 LARGE_BODY = 1 << 14  # bodies that are read in another thread
@@ -122,7 +123,7 @@ def create_app(
         )
     routes = [
         Route("/survey", server.survey),
-        Route("/survey/{version:int}", server.survey),
+        Route("/survey/{version}", server.survey),
         Route("/reports", server.reports, methods=["POST"]),
         Route("/estimates", server.reading(server.estimates)),
         Route("/", server.page),
@@ -136,6 +137,7 @@ def create_app(
     app = Starlette(
         routes=routes, middleware=middleware, lifespan=server.lifespan, exception_handlers={HTTPException: _error}
     )
+    app.router.redirect_slashes = False
     app.state.tokens, app.state.store = server.tokens, server.store
     return app
 
@@ -170,9 +172,9 @@ class _Server:
     async def survey(self, request: Request) -> Response:
         """Return what a client needs: the same for everybody, so that it can be cached."""
         version = request.path_params.get("version")
-        survey = self.plan.current if version is None else self.plan.version(version)
+        survey = self.plan.current if version is None else self.plan.version(_number(version))
         if survey is None:
-            raise HTTPException(404, f"there is no version {version}")
+            raise HTTPException(404, "there is no such version")
         data = {
             "fingerprint": survey.fingerprint,
             "schema": survey.client_schema(),
@@ -197,13 +199,14 @@ class _Server:
         if kind not in readers:
             raise HTTPException(415, f"the content type must be {JSON_LINES} or {FRAMES}")
         body = await _body(request)
-        read: Callable[[bytes], list[Incoming]] = readers[kind]
+        read: Callable[[bytes, int], list[Incoming]] = readers[kind]
+        is_large = len(body) >= LARGE_BODY
         try:
-            incoming = read(body) if len(body) < LARGE_BODY else await run_in_threadpool(read, body)
+            incoming = await run_in_threadpool(read, body, MAX_REPORTS) if is_large else read(body, MAX_REPORTS)
         except BodyError as error:
             raise HTTPException(400, str(error)) from None
-        if len(incoming) > MAX_REPORTS:
-            raise HTTPException(413, f"a request must have at most {MAX_REPORTS} reports")
+        except TooManyError:
+            raise HTTPException(413, f"a request must have at most {MAX_REPORTS} reports") from None
         assert self._receiver is not None
         try:
             outcome = await self._receiver.receive(incoming)
@@ -240,9 +243,9 @@ class _Server:
         wanted: dict[str, int | None] = {}
         for name in ("wave", "version"):
             text = request.query_params.get(name)
-            if text is not None and not (text.isascii() and text.isdigit() and len(text) < 12):
+            wanted[name] = None if text is None else _number(text)
+            if wanted[name] == NO_NUMBER:
                 raise HTTPException(400, f"{name} must be a number")
-            wanted[name] = None if text is None else int(text)
         wave = wanted["wave"] if wanted["wave"] is not None else self.plan.current._series.entry
         found = [one for one in known if one.number == wave and wanted["version"] in (None, one.survey.revision)]
         if not found:
@@ -295,7 +298,7 @@ class _Server:
         if not token or not self.tokens.may_read(f"Bearer {token}", None):
             return HTMLResponse(_page.login(True), 401, headers=HEADERS)
         response = RedirectResponse("/", 303, headers=HEADERS)
-        secure = request.url.scheme == "https"
+        secure = request.url.hostname not in (*LOCAL, "::1")  # others come through a proxy with TLS
         response.set_cookie(COOKIE, session_of(token), httponly=True, samesite="strict", secure=secure)
         return response
 
@@ -330,16 +333,18 @@ class _Server:
         return Response(generate_latest(self._registry), headers={**HEADERS, "content-type": CONTENT_TYPE_LATEST})
 
     async def health(self, _: Request) -> Response:
-        """Return whether the database can be written."""
+        """Return whether reports are stored: the database can be written, and the thread that does it lives."""
         try:
-            await run_in_threadpool(self._touch)
+            await run_in_threadpool(self.store.touch)
         except SQLAlchemyError:
             return JSONResponse({"status": "unavailable"}, 503, headers=HEADERS)
-        return JSONResponse({"status": "ok"}, headers=HEADERS)
+        is_alive = self._receiver is not None and self._receiver.is_alive
+        return JSONResponse({"status": "ok" if is_alive else "unavailable"}, 200 if is_alive else 503, headers=HEADERS)
 
-    def _touch(self) -> None:
-        with self.store.read():
-            pass
+
+def _number(text: str) -> int:
+    """Return the number that a text is; `NO_NUMBER` for another text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < MAX_DIGITS else NO_NUMBER
 
 
 async def _body(request: Request) -> bytes:
@@ -353,6 +358,8 @@ async def _body(request: Request) -> bytes:
                     parts.append(part)
                 elif size > MAX_DISCARDED:
                     break
+    except ClientDisconnect:
+        raise HTTPException(400, "the body has ended too early") from None
     except TimeoutError:
         raise HTTPException(408, f"a body must arrive within {BODY_SECONDS} seconds") from None
     if size > MAX_BODY:

@@ -6,6 +6,7 @@ All reports that wait are stored in one transaction, whose commit is on the disk
 from __future__ import annotations
 
 import asyncio
+import logging
 import queue
 import threading
 import time
@@ -21,6 +22,7 @@ from ._plan import ServerPlan
 from ._store import Report, Status, Store
 from ._wire import Incoming
 
+LOG = logging.getLogger("uvicorn.error")
 TOGETHER = 20_000  # reports in one transaction
 MAX_WAITING = 100_000  # reports that wait for the disk
 FOLD_SECONDS = 10.0
@@ -56,6 +58,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class _Job:
+    size: int  # reports of the request, with those that are refused
     reports: Sequence[Report]
     refused: Counter[str]
     done: Callable[[list[Status] | UnavailableError], None]
@@ -78,10 +81,15 @@ class Receiver:
         self._groups = frozenset(store.plan.groups)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._waiting = 0
-        self._unfolded = 0
+        self._unfolded = 1  # perhaps there are some from before
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._write, name="ldpfast-writer", daemon=True)
         self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether reports are stored."""
+        return self._thread.is_alive()
 
     @property
     def waiting(self) -> int:
@@ -135,17 +143,19 @@ class Receiver:
             If they were not stored.
         """
         places, reports, refused = self.check(incoming)
+        if not self.is_alive:
+            raise UnavailableError("the server does not store reports any more")
         with self._lock:
-            if self._waiting + len(reports) > MAX_WAITING:
+            if self._waiting + len(incoming) > MAX_WAITING:
                 raise UnavailableError("too many reports wait")
-            self._waiting += len(reports)
+            self._waiting += len(incoming)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[Status] | UnavailableError] = loop.create_future()
 
         def done(result: list[Status] | UnavailableError) -> None:
             loop.call_soon_threadsafe(lambda: None if future.done() else future.set_result(result))
 
-        self._jobs.put(_Job(reports, Counter(refused.values()), done))
+        self._jobs.put(_Job(len(incoming), reports, Counter(refused.values()), done))
         statuses = await future
         if isinstance(statuses, UnavailableError):
             raise statuses
@@ -201,7 +211,7 @@ class Receiver:
                 start += len(job.reports)
         finally:
             with self._lock:
-                self._waiting -= len(reports)
+                self._waiting -= sum(job.size for job in jobs)
 
     def _fold(self) -> None:
         """Fold messages into counts. A failure changes nothing, and is tried again later."""
@@ -210,5 +220,5 @@ class Receiver:
                 if not self._jobs.empty():
                     return
             self._unfolded = 0
-        except SQLAlchemyError:
-            return
+        except Exception as error:  # reports are stored all the same
+            LOG.error("messages cannot be folded into counts: %s", type(error).__name__)

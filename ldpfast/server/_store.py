@@ -1,7 +1,7 @@
 """The database of a server: ids of reports, messages that are not folded yet, and the counts of all others.
 
-Every id of an occasion is kept as long as the occasion is open, so that a report that is sent again is found, whatever became
-of its message. Messages are folded into counts, and deleted, in one transaction.
+Every id is kept, so that a report that is sent again is found, whatever became of its message. Messages are folded into counts,
+and deleted, in one transaction.
 """
 
 from __future__ import annotations
@@ -135,7 +135,6 @@ class Store:
                 occasion.fingerprint: self._open(connection, occasion) for occasion in plan.occasions().values()
             }
             self._surveys = self._known_surveys(connection)
-        self._forget_closed()
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
@@ -303,6 +302,17 @@ class Store:
             {reason: int(count) for reason, count in refused},
         )
 
+    def touch(self) -> None:
+        """Write something, and wait until it is on the disk.
+
+        Raises
+        ------
+        sqlalchemy.exc.SQLAlchemyError
+            If the database cannot be written.
+        """
+        with self.write() as connection:
+            connection.execute(sa.update(about).values(version=VERSION))
+
     def pending(self, connection: sa.Connection) -> Iterator[tuple[Occasion, str, list[bytes]]]:
         """Yield the messages that are not folded, by survey and label, in pieces."""
         chosen = sa.select(messages.c.survey, messages.c.label, messages.c.message).order_by(messages.c.place)
@@ -326,14 +336,6 @@ class Store:
                 if occasion.fingerprint == bytes(fingerprint):
                     found[number] = occasion
         return found
-
-    def _forget_closed(self) -> None:
-        """Delete the ids of waves that are no longer open: their reports are refused, whether or not they are new."""
-        if not self.plan.waves:
-            return
-        with self.write() as connection:
-            opened = {occasion for occasion, _ in self._numbers.values()}
-            connection.execute(sa.delete(ids).where(ids.c.occasion.not_in(opened)))
 
     def occasions(self) -> list[Occasion]:
         """Return all surveys that reports were received for, ascending by wave and version."""

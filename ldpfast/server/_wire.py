@@ -34,22 +34,24 @@ class BodyError(ValueError):
     """A body that cannot be divided into reports."""
 
 
-def read_json_lines(body: bytes) -> list[Incoming]:
+class TooManyError(ValueError):
+    """A body with too many reports."""
+
+
+def read_json_lines(body: bytes, most: int) -> list[Incoming]:
     """Return the reports of a body with one JSON object per line.
 
     Raises
     ------
-    BodyError
-        If it is not UTF-8.
+    TooManyError
+        If there are more than `most` lines.
     """
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        raise BodyError("the body must be UTF-8") from None
-    return [_from_json(line) for line in text.split("\n") if line.strip()]
+    if body.count(b"\n") > most:
+        raise TooManyError
+    return [_from_json(line) for line in body.split(b"\n") if line.strip()]
 
 
-def _from_json(line: str) -> Incoming:
+def _from_json(line: bytes) -> Incoming:
     try:
         data = json.loads(line)
         if not isinstance(data, dict) or not {"id", "message"} <= set(data) <= {"id", "message", "group"}:
@@ -67,7 +69,7 @@ def _from_json(line: str) -> Incoming:
         return Incoming(b"", b"", None, "line")
 
 
-def read_frames(body: bytes) -> list[Incoming]:
+def read_frames(body: bytes, most: int) -> list[Incoming]:
     """Return the reports of a body of frames.
 
     A frame has the number of bytes that follow (4, little-endian), the id (16), the number of bytes of the label of the group
@@ -77,9 +79,14 @@ def read_frames(body: bytes) -> list[Incoming]:
     ------
     BodyError
         If a frame is longer than the rest of the body.
+    TooManyError
+        If there are more than `most` frames.
     """
-    found, at, end = [], 0, len(body)
+    found: list[Incoming] = []
+    at, end = 0, len(body)
     while at < end:
+        if len(found) >= most:
+            raise TooManyError
         size = int.from_bytes(body[at : at + 4], "little")
         if end - at < 4 or size > end - at - 4:
             raise BodyError(f"the frame at byte {at} must end before the body")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 
@@ -144,13 +145,13 @@ def test_waves_and_versions_do_not_mix(tmp_path):
         assert numbers == {(1, 1): 60, (2, 1): 10, (2, 2): 30}
         assert client.get("/estimates?wave=3", headers=READER).status_code == 404
         assert client.get("/trend.svg", headers=READER).status_code == 200
-    with served(tmp_path, [PANEL, later], waves=[3]) as client:  # which closes waves 1 and 2, and forgets their ids
+    with served(tmp_path, [PANEL, later], waves=[3]) as client:  # which closes waves 1 and 2
         store = client.app.state.store
-        with store.read() as connection:
-            assert connection.exec_driver_sql("SELECT count(*) FROM ids").scalar() == 0
         assert {one["reason"] for one in post(client, of(PANEL, 1, range(3))).json()["refused"]} == {"fingerprint"}
         store.fold()
         assert client.get("/estimates?wave=1", headers=READER).json()["n"] == 60
+    with served(tmp_path, [PANEL, later], waves=[1, 2]) as client:  # and opens them again, where nobody counts twice
+        assert post(client, [*of(PANEL, 1, range(60)), *of(later, 2, range(30))]).json()["duplicate"] == 90
 
 
 def test_a_repeated_survey_can_be_asked_of_a_server_one_round_at_a_time(tmp_path):
@@ -201,7 +202,15 @@ def test_requests_that_are_too_large_or_of_another_kind_are_refused(tmp_path):
         streamed = (b" " * (1 << 20) for _ in range(6))
         assert client.post("/reports", content=streamed, headers=LINES).status_code == 413
         assert client.post("/reports", content="{}\n" * 10_001, headers=LINES).status_code == 413
-        assert client.post("/reports", content=b"\xff", headers=LINES).status_code == 400
+        assert client.post("/reports", content=b"\xff", headers=LINES).json()["refused"] == [
+            {"index": 0, "reason": "line"}
+        ]
+        assert (
+            client.post("/reports", content=b"\xff", headers={"content-type": "application/octet-stream"}).status_code
+            == 400
+        )
+        for path in (f"/survey/{'7' * 5000}", "/survey/x", "/estimates/", "/survey/"):
+            assert client.get(path).status_code == 404
         assert client.post("/reports", content=b"", headers=LINES).json() == {
             "accepted": 0,
             "duplicate": 0,
@@ -248,7 +257,10 @@ def test_reading_needs_a_token(tmp_path, path):
 
 
 def test_the_page_has_a_login_and_its_cookie_is_not_the_token(tmp_path):
-    with served(tmp_path) as client:
+    with served(tmp_path, hosts=["localhost", "testserver"]) as client:
+        through_proxy = client.post("/login", data={"token": READ}, follow_redirects=False)
+        assert "Secure" in through_proxy.headers["set-cookie"]
+        client.base_url = "http://localhost"
         assert "Token for reading" in client.get("/").text
         assert client.post("/login", data={"token": "wrong"}).status_code == 401
         assert client.post("/login", content=b"a=1&b=2&c=3").status_code == 400
@@ -258,6 +270,7 @@ def test_the_page_has_a_login_and_its_cookie_is_not_the_token(tmp_path):
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
         assert READ not in cookie
+        assert "Secure" not in cookie
         assert client.get("/").status_code == 200
 
 
@@ -331,6 +344,30 @@ def test_a_database_that_cannot_be_written_acknowledges_nothing(tmp_path):
         assert client.get("/estimates", headers=READER).json()["n"] == 10
 
 
+def test_a_failure_of_folding_does_not_stop_the_storing_of_reports(tmp_path, monkeypatch):
+    monkeypatch.setattr("ldpfast.server._receiver.FOLD_SECONDS", 0.05)
+    with served(tmp_path, folds=True) as client:
+        post(client, reports_of(SURVEY, 5))
+        time.sleep(0.3)
+        with client.app.state.store.write() as connection:
+            connection.exec_driver_sql("UPDATE states SET state = x'00'")
+        for _ in range(3):
+            assert post(client, reports_of(SURVEY, 5)).json()["accepted"] == 5
+            time.sleep(0.2)
+        assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_the_health_is_that_of_writing(tmp_path, monkeypatch):
+    with served(tmp_path) as client:
+        assert client.get("/health").status_code == 200
+
+        def full(*_):
+            raise sa.exc.OperationalError("", {}, Exception("disk full"))
+
+        monkeypatch.setattr(client.app.state.store, "touch", full)
+        assert client.get("/health").status_code == 503
+
+
 def test_too_many_waiting_reports_are_sent_away(tmp_path, monkeypatch):
     with served(tmp_path) as client:
         monkeypatch.setattr("ldpfast.server._receiver.MAX_WAITING", 5)
@@ -362,7 +399,7 @@ def test_nothing_is_acknowledged_before_the_commit(tmp_path, monkeypatch):
 
         def watched(self, jobs):
             jobs = [
-                type(job)(job.reports, job.refused, lambda r, done=job.done: (seen.append("answer"), done(r)))
+                type(job)(job.size, job.reports, job.refused, lambda r, done=job.done: (seen.append("answer"), done(r)))
                 for job in jobs
             ]
             original(self, jobs)
@@ -386,6 +423,7 @@ def test_tokens_come_from_a_file_that_nobody_else_reads(tmp_path):
         "read short\n",
         "read\n",
         f"admin {READ}\n",
+        f"read {READ} # laptop\n",
         "read \u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\n",
     ):
         path.write_text(text)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,67 @@ def test_arguments_are_checked_before_the_server_starts(folder):
     (folder / "grouped.toml").write_text(f"groups = 5\n{SURVEY.to_toml()}")
     assert "groups must be a list" in run("grouped.toml", "--check")[1]
     assert Survey.from_toml(f'groups = ["DE"]\n{SURVEY.to_toml()}') == SURVEY
+
+
+def test_a_client_trusts_no_redirect_and_no_other_answer():
+    """The token stays with the server that it was meant for, and reports that were not stored are not confirmed."""
+    (report,), seen = reports_of(SURVEY, 1), []
+    answers = {
+        "/redirect/reports": (302, b""), "/empty/reports": (200, b'{"accepted": 0, "duplicate": 0, "refused": []}'),
+        "/odd/reports": (200, b'{"accepted": 0, "duplicate": 0, "refused": 5}'), "/busy/reports": (503, b""),
+    }  # fmt: skip
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            status, body = answers[self.path]
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.send_header("location", "/empty/reports")
+            self.send_header("retry-after", "999999")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self):
+            seen.append(self.path)
+
+        def log_message(self, *arguments):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.server_address[1]}"
+            with pytest.raises(ValueError, match="status 302"):
+                send(f"{address}/redirect", report, token="a-token", attempts=1)
+            for path in ("empty", "odd", "busy"):
+                with pytest.raises(SendError):
+                    send(f"{address}/{path}", report, attempts=1)
+        finally:
+            server.shutdown()
+            thread.join()
+    assert seen == []
+
+
+def test_a_unix_socket_belongs_to_its_user(folder):
+    place, log = folder / "socket", (folder / "log").open("wb")
+    command = [sys.executable, "-m", "ldpfast", "serve", "survey.toml", "--socket", str(place)]
+    with log, subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as server:
+        for _ in range(200):
+            if place.exists():
+                break
+            time.sleep(0.05)
+        assert place.stat().st_mode & 0o777 == 0o600
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            for _ in range(200):
+                if connection.connect_ex(str(place)) == 0:
+                    break
+                time.sleep(0.05)
+            connection.sendall(b"GET /estimates HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        server.terminate()
+    assert not place.exists()
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("sqlalchemy")
 
-from ldpfast.server._wire import BodyError, Incoming, read_frames, read_json_lines
+from ldpfast.server._wire import BodyError, Incoming, TooManyError, read_frames, read_json_lines
 
 ID = bytes(range(16))
 
@@ -26,13 +26,13 @@ def frame(label: bytes = b"", message: bytes = b"abc", id_: bytes = ID) -> bytes
 
 def test_lines_and_frames_give_the_same_reports():
     lines = "\n".join([line(), line(group="é"), line(group=None)])
-    assert read_json_lines(lines.encode()) == [
+    assert read_json_lines(lines.encode(), 99) == [
         Incoming(ID, b"abc", None),
         Incoming(ID, b"abc", "é"),
         Incoming(ID, b"abc", None),
     ]
-    assert read_frames(frame() + frame("é".encode()) + frame()) == read_json_lines(lines.encode())
-    assert read_json_lines(b"\n \n") == read_frames(b"") == []
+    assert read_frames(frame() + frame("é".encode()) + frame(), 99) == read_json_lines(lines.encode(), 99)
+    assert read_json_lines(b"\n \n", 99) == read_frames(b"", 99) == []
 
 
 @pytest.mark.parametrize(
@@ -42,23 +42,29 @@ def test_lines_and_frames_give_the_same_reports():
         (line(more=1), "line"), (line(id=7), "line"), (line(id="00"), "id"), (line(id=" " * 32), "id"),
         (line(id="0 " * 16), "line"), (line(id="z" * 32), "line"), (line(message="a"), "line"), (line(message=5), "line"),
         (line(message="YWJj\u00e9"), "line"), (line(group=5), "group"), (line(group=["a"]), "group"),
-        ("[" * 100_000, "line"),
+        ("[" * 100_000, "line"), (b"\xff", "line"), ("7" * 5000, "line"), ("NaN", "line"),
     ],
 )  # fmt: skip
 def test_a_bad_line_does_not_harm_its_neighbors(text, fault):
-    found = read_json_lines("\n".join([line(), text, line()]).encode())
+    given = text if isinstance(text, bytes) else text.encode()
+    found = read_json_lines(b"\n".join([line().encode(), given, line().encode()]), 99)
     assert [one.fault for one in found] == ["", fault, ""]
 
 
 @pytest.mark.parametrize("bad", [b"", b"\0" * 16, ID + b"\x05abc", ID + b"\x01\xff"])
 def test_a_bad_frame_does_not_harm_its_neighbors(bad):
-    found = read_frames(frame() + len(bad).to_bytes(4, "little") + bad + frame())
+    found = read_frames(frame() + len(bad).to_bytes(4, "little") + bad + frame(), 99)
     assert [bool(one.fault) for one in found] == [False, True, False]
 
 
 @pytest.mark.parametrize("body", [b"\x01", b"\x05\0\0\0abc", frame()[:-1], frame() + b"\xff\xff\xff\xff"])
 def test_a_body_that_ends_within_a_frame_is_refused(body):
     with pytest.raises(BodyError, match=r"must end before the body"):
-        read_frames(body)
-    with pytest.raises(BodyError, match="UTF-8"):
-        read_json_lines(b"\xff")
+        read_frames(body, 99)
+
+
+def test_more_reports_than_are_allowed_are_not_read():
+    assert len(read_json_lines(b"7\n" * 5, 5)) == len(read_frames(frame() * 5, 5)) == 5
+    for read, body in ((read_json_lines, b"7\n" * 6), (read_frames, frame() * 6)):
+        with pytest.raises(TooManyError):
+            read(body, 5)
