@@ -73,9 +73,10 @@ class TwoResponses(Mechanism):
         """Return a bound on the loss of several rounds, as `loss_of_rounds`."""
         if rounds == 1:
             return self.epsilon_realized
-        return loss_of_rounds(
+        found = loss_of_rounds(
             self.k, self.first._coin.p, self.second.epsilon_realized, rounds, changes, rounded=rounded
         )
+        return found if changes else min(found, self.first.epsilon_realized)
 
     # Reports ----------------------------------------------------------------------------------------------------------
 
@@ -174,7 +175,10 @@ def second_response(first: RandomizedResponse, epsilon: float) -> RandomizedResp
         most = Decimal(epsilon).exp()
 
     def fits(candidate: float) -> bool:
-        keep, other = product(first, RandomizedResponse(first.k, candidate))
+        try:
+            keep, other = product(first, RandomizedResponse(first.k, candidate))
+        except ValueError:  # no coin is as large
+            return False
         ratio = keep / other
         with decimal.localcontext(_coins.CONTEXT):
             return Decimal(ratio.numerator) <= most * Decimal(ratio.denominator)

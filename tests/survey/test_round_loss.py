@@ -88,3 +88,16 @@ def test_wrong_numbers_are_refused(arguments, text):
     repeated = Repeated(YesNo(), permanent=3.0, round=1.0, rounds=8)
     with pytest.raises((TypeError, ValueError), match=f"^{text} must"):
         repeated.loss(*arguments)
+
+
+def test_responses_as_large_as_coins_can_be_are_found():
+    repeated = Repeated(YesNo(), permanent=30.0, round=29.9, rounds=2**32 - 2)
+    assert 29.8 < repeated.epsilon_realized <= 29.9
+    assert repeated.loss(2, 1).epsilon <= 2 * repeated.second.epsilon_realized * (1 + 1e-8)
+
+
+def test_without_a_change_the_loss_is_at_most_that_of_the_permanent_answer():
+    for question, permanent in ((YesNo(), 30.0), (Choice(70_000), 14.0), (Mean(0, 1), 8.0)):
+        repeated = Repeated(question, permanent=permanent, round=permanent - 0.1, rounds=1000)
+        for rounds in (2, 10, 1000):
+            assert repeated.loss(rounds).epsilon <= repeated.first.epsilon_realized <= permanent
