@@ -176,7 +176,7 @@ def _post(url: str, body: bytes, size: int, token: str | None, attempts: int, ti
                 if error.code not in AGAIN:
                     raise ValueError(f"the server refuses the request, {reason}") from None
                 pause = min(max(pause, _seconds(error.headers.get("retry-after"))), MAX_PAUSE)
-        except (http.client.HTTPException, OSError, ValueError) as error:
+        except (http.client.HTTPException, OSError, RecursionError, ValueError) as error:
             reason = str(error) or type(error).__name__
     raise SendError(f"{url} has not confirmed the reports after {attempts} attempts: {reason}")
 

@@ -74,11 +74,15 @@ class Ledger:
     def __init__(self, store: Any) -> None:
         if not isinstance(store, str | os.PathLike | MutableMapping):
             raise TypeError(f"store must be the name of a file or a mutable mapping, got {type(store).__name__}")
-        self._store: Path | MutableMapping[str, str] = store if isinstance(store, MutableMapping) else Path(store)
+        self._store: Path | MutableMapping[str, str] = (
+            store
+            if isinstance(store, MutableMapping)
+            else Path(os.path.realpath(store))  # a link must not become a second ledger
+        )
 
     @property
     def loss(self) -> float:
-        """Loss of the person so far, as an epsilon of differential privacy."""
+        """Upper bound of the loss of the person so far, as an epsilon of differential privacy."""
         return _loss(self._read())
 
     def secret(self, survey: Survey) -> bytes:

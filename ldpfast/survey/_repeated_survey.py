@@ -60,8 +60,9 @@ class RepeatedSurvey(Described):
 
     Privacy
     -------
-    As for `Repeated`, for all questions of a person together. The permanent answer to a question that the survey itself asks by
-    k-ary response, too, is the report of a person with the same secret to that survey.
+    As for `Repeated`, for all questions of a person together. A question that is revised between rounds has new permanent
+    answers: it counts as a change of its value. The permanent answer to a question that the survey itself asks by k-ary
+    response, too, is the report of a person with the same secret to that survey.
 
     References
     ----------

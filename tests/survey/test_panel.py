@@ -599,3 +599,13 @@ def test_a_ledger_that_was_emptied_or_exchanged_is_refused(tmp_path):
 def test_plans_count_people_exactly(waves, turns, n):
     plan = Survey({"a": YesNo()}, 2.0, waves=waves, turns=turns).plan(n)
     assert plan.n == n * turns // waves
+
+
+def test_a_link_to_a_ledger_is_the_same_ledger(tmp_path):
+    survey = Survey({"a": YesNo(optional=True)}, 1.0)
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    survey.client(ledger=Ledger(real))
+    link.symlink_to(real)
+    first = survey.client(ledger=Ledger(link)).answer({"a": True})
+    assert link.is_symlink()
+    assert survey.client(ledger=Ledger(real)).answer({"a": False}) == first
