@@ -983,6 +983,28 @@ int ldpfast_ledger_is_turn(const ldpfast_client *c, const uint8_t *ledger, size_
     return ldpfast_is_turn(c, ledger + SECRET_AT, &alone, turn);
 }
 
+/* Whether all reports of a message answer questions that a ledger has an answer to; a changed question is another one. */
+static int are_known(const ldpfast_client *c, const uint8_t *ledger, size_t bytes, const uint8_t *message, size_t length)
+{
+    const uint8_t *end = ledger + bytes - CHECKSUM;
+    for (const uint8_t *at = message + HEAD; at < message + length;) {
+        const question q = read_question(c, read_u16(at));
+        int is_known = 0;
+        for (const uint8_t *answer = ledger + LEDGER; answer < end; answer += read_u32(answer)) {
+            stored one = {.end = answer + ANSWER};
+            for (uint32_t left = read_u16(answer + REPORTS_AT); left > 0; left--) {
+                read_stored(one.end, end, &one);
+                is_known |= one.name_bytes == q.name_bytes && is_equal(one.name, q.name, q.name_bytes) &&
+                            is_equal(one.description, q.description, DIGEST_BYTES);
+            }
+        }
+        if (!is_known)
+            return 0;
+        at += 2 + report_bytes(&q);
+    }
+    return 1;
+}
+
 int ldpfast_ledger_report_id(const ldpfast_client *c, const uint8_t *ledger, size_t bytes, uint8_t id[LDPFAST_ID_BYTES])
 {
     memset(id, 0, LDPFAST_ID_BYTES);
@@ -1014,6 +1036,11 @@ int ldpfast_answer_once(const ldpfast_client *c, const ldpfast_value *values, ui
     const int status = ldpfast_answer_person(c, values, ledger + SECRET_AT, &alone, message, message_capacity, length);
     if (status != LDPFAST_OK)
         return status;
+    if (c->rounds && *bytes > LDPFAST_NEW_LEDGER_BYTES && !are_known(c, ledger, *bytes, message, *length)) {
+        key_wipe(message, *length);
+        *length = 0;
+        return LDPFAST_PROMISE;
+    }
     const size_t longer = append_answer(c, ledger, *bytes, message, *length);
     if (count_new(ledger + LEDGER, ledger + longer - CHECKSUM) > c->answers * most_times(c)) {
         key_wipe(message, *length);

@@ -136,6 +136,13 @@ class Ledger:
                 name, description = layout.names[q], layout.descriptions[q].hex()
                 loss = 0.0 if (name, description) in stored else survey._loss_of_report(q)
                 reports.append([q, stored.get((name, description), made.hex()), name, description, loss])
+            asked = {(name, description) for _, _, name, description, _ in reports}
+            before = {(name, described) for answer in data["answers"] for _, _, name, described, _ in answer["reports"]}
+            if survey._series.rounds is not None and before and not asked <= before:
+                raise ValueError(
+                    "the survey must ask a person in all rounds the same, got a question that is new or was revised: its "
+                    "permanent answer would be a new loss"
+                )
             data["answers"].append({"wave": entry, "survey": label, "reports": reports})
             made_new = sum(loss > 0 for answer in data["answers"] for *_, loss in answer["reports"])
             if most is not None and made_new > most * survey.answers:

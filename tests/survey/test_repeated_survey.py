@@ -296,6 +296,24 @@ def test_a_ledger_keeps_rounds_and_their_number():
             other.client(ledger=ledger)
 
 
+def test_a_ledger_refuses_a_question_that_was_revised_between_rounds():
+    """Its permanent answer would be drawn again, which `loss` does not count for a value that stays."""
+    first = Survey({"a": YesNo(optional=True), "b": Choice(["x", "y"], optional=True)}, 3.0, series="h")
+    later = first.revise(change={"b": Choice(["x", "y", "z"], optional=True)})
+    seen = set()
+    for _ in range(20):
+        ledger = Ledger({})
+        message = Repeated(first, round=2.0, rounds=8).in_round(0).client(ledger=ledger).answer({"a": True, "b": "x"})
+        client, asked = Repeated(later, round=2.0, rounds=8).in_round(1).client(ledger=ledger), message[9]
+        seen.add(asked)
+        if asked == 0:
+            assert client.answer({"a": True, "b": "x"})[9] == 0
+        else:
+            with pytest.raises(ValueError, match="permanent answer would be a new loss"):
+                client.answer({"a": True, "b": "x"})
+    assert seen == {0, 1}
+
+
 # Objects --------------------------------------------------------------------------------------------------------------
 
 
