@@ -171,7 +171,8 @@ class RepeatedSurvey(Described):
         comparison : SurveyComparison
             Differences, after minus before, of the people who were asked each question. The errors come from the responses,
             without sampling. With the variances V of second responses and W of permanent answers, the variance of a difference
-            is at most 2 (V + changed W) / n.
+            is at most 2 (V + changed W) / n. For an optional question, whose share is a quotient, this holds if the share of
+            "no answer" is about the same in both rounds; otherwise the error can be a few percent larger.
 
         Raises
         ------
