@@ -628,6 +628,7 @@ static int write_message(const ldpfast_client *c, const coin_source *from, const
 {
     uint8_t *at = message;
     uint16_t left = (uint16_t)c->answers;
+    uint32_t written = 0;
     choice chosen = {0, {0}};
     if (from->master == NULL)
         choose_questions(c, opened, &chosen);
@@ -646,8 +647,10 @@ static int write_message(const ldpfast_client *c, const coin_source *from, const
             draw_ticket(opened, &q, ticket);
             asked = compare_tickets(ticket, chosen.last) <= 0;
         }
-        if (!asked)
+        if (!asked ||
+            written == c->answers) /* questions with equal names, which the package does not make, have equal tickets */
             continue;
+        written++;
         memcpy(at, &number, sizeof number);
         answer_question(c, from, i, &q, values, at + sizeof number);
         at += sizeof number + report_bytes(&q);

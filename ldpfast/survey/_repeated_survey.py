@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
-from .. import _check, _coins
+from .. import _check, _coins, _schema
 from .._described import Described
 from .._described import from_dict as described
 from .._typing import AnyArray
@@ -61,8 +61,9 @@ class RepeatedSurvey(Described):
     Privacy
     -------
     As for `Repeated`, for all questions of a person together. A question that is revised between rounds has new permanent
-    answers: it counts as a change of its value. The permanent answer to a question that the survey itself asks by k-ary
-    response, too, is the report of a person with the same secret to that survey.
+    answers: it counts as a change of its value. Permanent answers are independent of the reports to the plain survey, whose
+    loss is added. Two studies with other `round` or `rounds` share permanent answers: count the rounds of both together, with
+    the larger `round`.
 
     References
     ----------
@@ -132,7 +133,8 @@ class RepeatedSurvey(Described):
         rounds : int, optional
             Number of rounds; the default is all.
         changes : int, default 0
-            Largest number of changes of a person's value of each question, each between two rounds in a row.
+            Largest number of changes of a person's value of each declared question, each between two rounds in a row. A `Cross`
+            can change as often as all of its questions together.
 
         Returns
         -------
@@ -147,7 +149,8 @@ class RepeatedSurvey(Described):
         count = self.rounds if rounds is None else _check.integer("rounds", rounds, 1, self.rounds)
         allowed, first = _check.integer("changes", changes, 0), self._first
         losses = sorted(
-            responses.loss(count, allowed, rounded=first._is_rounded(q)) for q, responses in enumerate(first._responses)
+            responses.loss(count, allowed * len(item.parts), rounded=first._is_rounded(q))
+            for q, (item, responses) in enumerate(zip(first._layout.items, first._responses, strict=True))
         )
         return Guarantee("local", _coins.sum_up(losses[-self.survey.answers :]))
 
@@ -304,7 +307,9 @@ class SurveyRound(Survey):
         return Rounds(self.round, self.rounds, self.number)
 
     def _permanent(self, q: int) -> bytes:
-        return description(self._layout.declared, self._layout.items[q], self._responses[q].first)
+        # Not the digest of the same question in the plain survey: its report would show the permanent answer.
+        plain = description(self._layout.declared, self._layout.items[q], self._responses[q].first)
+        return _schema.digest({"permanent": plain.hex()})
 
     def _respond(
         self, q: int, keys: PersonKeys, persons: Persons, start: int, own: AnyArray, records: AnyArray, out: AnyArray

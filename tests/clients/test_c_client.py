@@ -78,7 +78,7 @@ def test_the_messages_never_change():
         "dc55feab36d9a4f8732666f17ceeb3c0a7e4375f10d72dc07fc6ed3de07f6fc7",
         "cc7b90c3868487ef6e5fa46160f9a6c395d0285e510dc8275017e16c2a9925dd",
         "dbca521131599f49d2a5ff48ba5c993bf5f0f21325a1322c5ae9e08a20cd21a2",
-        "cff88dfc99a32958ec40deb14a2d8143082cc0c8c6600ec498e186f33ef76893",
+        "5d1a8384a38f43e0bee1807fc21e1153d137d9083f320724daa05fb3baa2dacc",
     ]
 
 
@@ -299,6 +299,29 @@ def test_impossible_rounds_are_damage(library, what):
     table[place : place + size] = value.to_bytes(size, "little")
     table[-16:] = person_keys.cmac(bytes(32), bytes(table[:-16]))
     assert library.ldpfast_open(ctypes.byref(Client()), bytes(table), len(table)) == DAMAGED
+
+
+def test_equal_names_in_a_forged_table_write_no_more_than_the_message_may_have(library):
+    """They have equal tickets, so that all of them are among the smallest."""
+    survey = Survey({name: YesNo(optional=True) for name in "abc"}, 3.0, answers=2)
+    table, client, length = bytearray(survey.client_table()), Client(), ctypes.c_size_t()
+    for q in range(3):
+        place = struct.unpack_from("<I", table, 88 + 24 * 3 + 80 * q + 8)[0]
+        table[place : place + 1] = b"a"
+    table[-16:] = person_keys.cmac(bytes(32), bytes(table[:-16]))
+    assert library.ldpfast_open(ctypes.byref(client), bytes(table), len(table)) == 0
+    message, person = ctypes.create_string_buffer(b"\xaa" * 64, 64), Person(16, 1, None, 0)
+    arguments = (
+        ctypes.byref(client),
+        (Value * 3)(),
+        KEY,
+        ctypes.byref(person),
+        message,
+        ctypes.c_size_t(client.message_bytes),
+    )
+    assert library.ldpfast_answer_person(*arguments, ctypes.byref(length)) == 0
+    assert length.value == client.message_bytes
+    assert message.raw[length.value :] == b"\xaa" * (64 - length.value)
 
 
 def test_a_round_needs_a_secret(library):

@@ -85,9 +85,8 @@ def test_a_table_says_what_the_survey_asks():
                 direct = coin.keep - coin.words_per_symbol
                 numbers = coin.bits, coin.shift, direct, coin.words_per_symbol, coin.reciprocal
                 assert second == (*numbers, survey._layout.descriptions[q])
-                permanent = Survey(survey.questions, survey.epsilon, answers=survey.answers)._layout
-                if isinstance(permanent.mechanisms[q], RandomizedResponse):  # whose reports are the permanent answers
-                    assert description == permanent.descriptions[q]
+                plain = Survey(survey.questions, survey.epsilon, answers=survey.answers)._layout
+                assert description == survey._permanent(q) != plain.descriptions[q]
                 assert kind == 5
                 kind, mechanism = 1, mechanism.first
             else:

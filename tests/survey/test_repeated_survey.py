@@ -81,20 +81,27 @@ def test_reports_are_those_of_the_derived_keys(weekly):
     assert compared > 20
 
 
-def test_permanent_answers_are_the_reports_to_the_survey_and_stay_with_other_rounds():
-    """With a round almost as large as the survey, the reports are nearly always the permanent answers."""
+def test_permanent_answers_stay_with_other_rounds_and_are_not_the_reports_to_the_plain_survey():
+    """With a round almost as large as the survey, the reports are nearly always the permanent answers.
+
+    A report to the plain survey with the same coins would show the permanent answer, and the losses of both would not add up.
+    """
     survey = Survey({"smokes": YesNo(), "region": Choice(["N", "S"])}, 0.4, series="weeks")
     frame = {"smokes": np.arange(4000) % 2 == 0, "region": np.repeat(["N", "S"], 2000)}
     plain = survey.privatize(frame, rng=keys(4000))
-    for rounds, number in ((8, 0), (50, 4)):
+    first = Repeated(survey, round=0.399, rounds=8).in_round(0).privatize(frame, rng=keys(4000))
+    for rounds, number in ((8, 1), (50, 4)):
         found = Repeated(survey, round=0.399, rounds=rounds).in_round(number).privatize(frame, rng=keys(4000))
         for name in survey.questions:
-            a, b = plain[name].to_pylist(), found[name].to_pylist()
+            a, b = first[name].to_pylist(), found[name].to_pylist()
+            assert [x is None for x in a] == [x is None for x in plain[name].to_pylist()]
+            reported = [x == y for x, y in zip(plain[name].to_pylist(), b, strict=True) if x is not None]
+            assert np.mean(reported) < 0.65
             same = [x == y for x, y in zip(a, b, strict=True) if x is not None]
             assert [x is None for x in a] == [y is None for y in b]
             assert np.mean(same) > 0.9
     other = Repeated(survey, round=0.399, rounds=8).in_round(1).privatize(frame, rng=keys(4000, bytes(32)))
-    both = [(x, y) for x, y in zip(plain["smokes"].to_pylist(), other["smokes"].to_pylist(), strict=True) if x and y]
+    both = [(x, y) for x, y in zip(first["smokes"].to_pylist(), other["smokes"].to_pylist(), strict=True) if x and y]
     assert np.mean([x == y for x, y in both]) < 0.65
 
 
@@ -147,7 +154,8 @@ def test_the_loss_is_the_sum_of_the_worst_questions():
         answers, asked = weekly.survey.answers, weekly.in_round(0)
         for rounds, changes in ((1, 0), (4, 0), (4, 1), (3, 2)):
             alone = sorted(
-                asked.mechanisms[name].loss(rounds, changes, rounded=name == "sleep") for name in asked.mechanisms
+                asked.mechanisms[name].loss(rounds, changes * (1 + (name == "both")), rounded=name == "sleep")
+                for name in asked.mechanisms
             )
             expected = sum(alone[-answers:])
             assert weekly.loss(rounds, changes).epsilon == pytest.approx(expected, rel=1e-12)
