@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ._described import Described
 
 MAX_EXACT = 1 << 53
+ID_BYTES = 16  # of a report
 NO_SERIES = _schema.digest({"series": ""})  # of questions outside of surveys
 PIECE_ROWS = 4096  # records whose keys are in memory together
 
@@ -185,7 +186,7 @@ class PersonKeys:
         persons : Persons
         """
         keys = self._keys(persons, (SERIES, series), (REPORT_ID, occasion))
-        return keys.derive(0, np.zeros((len(persons), 0), np.uint8))[:, :16]
+        return keys.derive(0, np.zeros((len(persons), 0), np.uint8))[:, :ID_BYTES]
 
     def _keys(self, persons: Persons, *fields: tuple[int, bytes]) -> QuestionKeys:
         return QuestionKeys(Prefix(self._secret, b"".join(_field(tag, payload) for tag, payload in fields)), persons)

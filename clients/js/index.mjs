@@ -49,7 +49,7 @@ export class SurveyClient {
    */
   static async open({ schema, table, wasm, strict = false, ledger = null }) {
     if (typeof strict !== "boolean") throw new TypeError("strict must be true or false");
-    if (ledger !== null && !["getItem", "setItem"].every((name) => typeof ledger?.[name] === "function")) {
+    if (ledger !== null && !isStorage(ledger)) {
       throw new TypeError("ledger must be a storage with getItem and setItem, such as localStorage");
     }
     const parsed = typeof schema === "string" ? JSON.parse(schema) : schema;
@@ -307,7 +307,7 @@ class Queue {
   #name;
 
   constructor(storage, url) {
-    if (!["getItem", "setItem"].every((name) => typeof storage?.[name] === "function")) {
+    if (!isStorage(storage)) {
       throw new TypeError("storage must have getItem and setItem, such as localStorage");
     }
     this.#storage = storage;
@@ -437,6 +437,10 @@ function asBytes(name, bytes) {
   if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes);
   if (bytes instanceof Uint8Array) return bytes;
   throw new TypeError(`${name} must be a Uint8Array or an ArrayBuffer`);
+}
+
+function isStorage(value) {
+  return ["getItem", "setItem"].every((name) => typeof value?.[name] === "function");
 }
 
 function toHex(bytes) {

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._extras import optional
-from .._person_keys import PersonKeys
+from .._person_keys import ID_BYTES, PersonKeys
 from ..survey import Choice, Mean, Survey, YesNo
 from ._arguments import output_file, replaced
 from ._surveys import read_survey
@@ -247,16 +247,15 @@ def _write_messages(store: Any, label: bytes, group: str | None, path: Path) -> 
     pa = optional("pyarrow", "files")
     if group is not None and group not in store.plan.groups:
         raise ValueError(f"--group must be one of {', '.join(map(repr, store.plan.groups))}, got {group!r}")
-    listed, groups = [], []
+    listed: list[tuple[bytes, str]] = []
     with store.read() as connection:
         for occasion, name, part in store.pending(connection):
             if occasion.fingerprint == label and group in (None, name):
-                listed += part
-                groups += [name] * len(part)
-    order = np.random.Generator(np.random.PCG64(secrets.randbits(128))).permutation(len(listed)).tolist()
-    columns = {"report": pa.array([listed[i] for i in order], pa.binary())}
+                listed += [(message, name) for message in part]
+    secrets.SystemRandom().shuffle(listed)
+    columns = {"report": pa.array([message for message, _ in listed], pa.binary())}
     if store.plan.groups:
-        columns["group"] = pa.array([groups[i] for i in order], pa.string())
+        columns["group"] = pa.array([name for _, name in listed], pa.string())
     table = pa.table(columns)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
@@ -309,5 +308,6 @@ def _fill(app: Any, survey: Survey, waves: Sequence[int]) -> None:
             ]
             with store.write() as connection:
                 store.add(
-                    connection, [Report(occasion, secrets.token_bytes(16), label, message) for message in messages]
+                    connection,
+                    [Report(occasion, secrets.token_bytes(ID_BYTES), label, message) for message in messages],
                 )

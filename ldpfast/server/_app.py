@@ -149,6 +149,10 @@ class _Server:
         self.store, self.plan, self.tokens = store, store.plan, tokens
         self._reads_need_token, self._folds = reads_need_token, folds
         self._receiver: Receiver | None = None
+        self._surveys = {
+            survey.revision: _described(self.plan.in_current_wave(survey), self.plan.groups)
+            for survey in self.plan.versions
+        }
         self._registry = CollectorRegistry()
         self._seen = Counter("ldpfast_reports", "Reports by what became of them", ["status"], registry=self._registry)
         self._refused = Counter("ldpfast_refused", "Refused reports by reason", ["reason"], registry=self._registry)
@@ -172,19 +176,10 @@ class _Server:
     async def survey(self, request: Request) -> Response:
         """Return what a client needs: the same for everybody, so that it can be cached."""
         version = request.path_params.get("version")
-        survey = self.plan.current if version is None else self.plan.version(_number(version))
-        if survey is None:
+        number = self.plan.current.revision if version is None else _number(version)
+        if number not in self._surveys:
             raise HTTPException(404, "there is no such version")
-        data = {
-            "fingerprint": survey.fingerprint,
-            "schema": survey.client_schema(),
-            "table": base64.b64encode(survey.client_table()).decode(),
-            "wave": survey._series.entry,
-            "version": survey.revision,
-            "groups": list(self.plan.groups),
-        }
-        body = json.dumps(data, ensure_ascii=False).encode()
-        tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+        body, tag = self._surveys[number]
         headers = {**HEADERS, "cache-control": "public, max-age=60", "etag": tag}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
@@ -340,6 +335,20 @@ class _Server:
             return JSONResponse({"status": "unavailable"}, 503, headers=HEADERS)
         is_alive = self._receiver is not None and self._receiver.is_alive
         return JSONResponse({"status": "ok" if is_alive else "unavailable"}, 200 if is_alive else 503, headers=HEADERS)
+
+
+def _described(survey: Survey, groups: Sequence[str]) -> tuple[bytes, str]:
+    """Return what clients need of a survey as JSON, and its tag for caches."""
+    data = {
+        "fingerprint": survey.fingerprint,
+        "schema": survey.client_schema(),
+        "table": base64.b64encode(survey.client_table()).decode(),
+        "wave": survey._series.entry,
+        "version": survey.revision,
+        "groups": list(groups),
+    }
+    body = json.dumps(data, ensure_ascii=False).encode()
+    return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
 def _number(text: str) -> int:

@@ -103,8 +103,7 @@ class ServerPlan:
     @property
     def current(self) -> Survey:
         """The newest version, in the current wave."""
-        survey = self.versions[-1]
-        return survey.in_wave(self.waves[-1]) if self.waves else survey
+        return self.in_current_wave(self.versions[-1])
 
     def occasions(self) -> dict[bytes, Occasion]:
         """Return what is open, by fingerprint."""
@@ -114,11 +113,12 @@ class ServerPlan:
         return {occasion.fingerprint: occasion for occasion in map(Occasion.of, surveys)}
 
     def version(self, revision: int) -> Survey | None:
-        """Return the version with a number, in the current wave."""
-        for survey in self.versions:
-            if survey.revision == revision:
-                return survey.in_wave(self.waves[-1]) if self.waves else survey
-        return None
+        """Return the whole survey of the version with a number; None if there is no such version."""
+        return next((survey for survey in self.versions if survey.revision == revision), None)
+
+    def in_current_wave(self, survey: Survey) -> Survey:
+        """Return the survey of the current wave of a version."""
+        return survey.in_wave(self.waves[-1]) if self.waves else survey
 
 
 def _checked_groups(groups: Any) -> tuple[str, ...]:

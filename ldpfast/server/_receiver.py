@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..survey._counts import MESSAGE_FAULTS, faults_of
-from ._plan import ServerPlan
+from ._plan import Occasion
 from ._store import Report, Status, Store
 from ._wire import Incoming
 
@@ -76,7 +76,6 @@ class Receiver:
 
     def __init__(self, store: Store, folds: bool = True) -> None:
         self.store, self.folds = store, folds
-        self._plan: ServerPlan = store.plan
         self._occasions = store.plan.occasions()
         self._groups = frozenset(store.plan.groups)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -113,8 +112,8 @@ class Receiver:
             elif (one.group is not None) != bool(self._groups) or (self._groups and one.group not in self._groups):
                 refused[place] = "group"
             else:
-                by_survey.setdefault(bytes(one.message[FINGERPRINT]), []).append(place)
-        places: list[int] = []
+                by_survey.setdefault(one.message[FINGERPRINT], []).append(place)
+        valid: dict[int, Occasion] = {}
         for label, members in by_survey.items():
             occasion = self._occasions.get(label)
             if occasion is None:
@@ -125,14 +124,10 @@ class Receiver:
                 if fault:
                     refused[place] = MESSAGE_FAULTS[fault]
                 else:
-                    places.append(place)
-        places.sort()
-        reports = []
-        for place in places:
-            one = incoming[place]
-            occasion = self._occasions[bytes(one.message[FINGERPRINT])]
-            reports.append(Report(occasion, one.id, one.group or "", one.message))
-        return places, reports, refused
+                    valid[place] = occasion
+        places = sorted(valid)
+        chosen = [(valid[place], incoming[place]) for place in places]
+        return places, [Report(occasion, one.id, one.group or "", one.message) for occasion, one in chosen], refused
 
     async def receive(self, incoming: Sequence[Incoming]) -> Outcome:
         """Check and store the reports of a request.
@@ -171,6 +166,7 @@ class Receiver:
         is_open = True
         while is_open:
             jobs: list[_Job] = []
+            size = 0
             try:
                 first = self._jobs.get(timeout=FOLD_SECONDS if self.folds else None)
                 while True:
@@ -178,7 +174,8 @@ class Receiver:
                         is_open = False
                         break
                     jobs.append(first)
-                    if sum(len(job.reports) for job in jobs) >= TOGETHER:
+                    size += len(first.reports)
+                    if size >= TOGETHER:
                         break
                     first = self._jobs.get_nowait()
             except queue.Empty:

@@ -135,6 +135,9 @@ class Store:
                 occasion.fingerprint: self._open(connection, occasion) for occasion in plan.occasions().values()
             }
             self._surveys = self._known_surveys(connection)
+        self._insert_ids = _Insert(self.engine, _upsert(self.engine, ids).on_conflict_do_nothing(), list(ids.columns))
+        columns = [messages.c.survey, messages.c.label, messages.c.message]
+        self._insert_messages = _Insert(self.engine, sa.insert(messages), columns)
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
@@ -188,7 +191,7 @@ class Store:
         new = sorted(rows)  # neighbors in the index are written together
         while new:
             savepoint = connection.begin_nested()
-            if _insert_new(connection, ids, new) == len(new):
+            if self._insert_ids(connection, new) == len(new):
                 savepoint.commit()
                 break
             savepoint.rollback()  # some are there already, and the database does not say which
@@ -203,8 +206,7 @@ class Store:
             if status is Status.ACCEPTED
         ]
         if accepted:
-            columns = [messages.c.survey, messages.c.label, messages.c.message]
-            _insert(connection, sa.insert(messages), [column.name for column in columns], accepted)
+            self._insert_messages(connection, accepted)
         return statuses
 
     def _known(
@@ -330,7 +332,7 @@ class Store:
             occasions, surveys.c.occasion == occasions.c.occasion
         )
         for number, fingerprint, revision, wave in connection.execute(joined):
-            version = next((survey for survey in self.plan.versions if survey.revision == revision), None)
+            version = self.plan.version(revision)
             if version is not None and (wave is None) == (version.waves is None):
                 occasion = Occasion.of(version if wave is None else version.in_wave(wave))
                 if occasion.fingerprint == bytes(fingerprint):
@@ -430,17 +432,25 @@ def _upsert(engine: sa.Engine, table: sa.Table) -> Any:
     return insert_sqlite(table)
 
 
-def _insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any, ...]]) -> int:
-    """Insert rows, except for those whose key is there, and return the number of those that were inserted."""
-    statement = _upsert(connection.engine, table).on_conflict_do_nothing()
-    return _insert(connection, statement, [column.name for column in table.columns], rows)
+class _Insert:
+    """Inserts many rows by the driver alone. The statement is compiled once.
 
+    Parameters
+    ----------
+    engine : sqlalchemy.Engine
+    statement : sqlalchemy.Insert
+    columns : list of sqlalchemy.Column
+        Columns of the rows.
+    """
 
-def _insert(connection: sa.Connection, statement: Any, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> int:
-    """Insert many rows by the driver alone, and return the number of those that were inserted."""
-    compiled = statement.compile(dialect=connection.dialect, column_keys=list(names))
-    if compiled.positional:
+    def __init__(self, engine: sa.Engine, statement: Any, columns: Sequence[sa.Column[Any]]) -> None:
+        self._names = [column.name for column in columns]
+        compiled = statement.compile(dialect=engine.dialect, column_keys=self._names)
+        self._text, self._positional = str(compiled), bool(compiled.positional)
+
+    def __call__(self, connection: sa.Connection, rows: Sequence[tuple[Any, ...]]) -> int:
+        """Insert rows, and return the number of those that were inserted."""
         given: Any = list(rows)
-    else:
-        given = [dict(zip(names, row, strict=True)) for row in rows]
-    return int(connection.exec_driver_sql(str(compiled), given).rowcount)
+        if not self._positional:
+            given = [dict(zip(self._names, row, strict=True)) for row in rows]
+        return int(connection.exec_driver_sql(self._text, given).rowcount)

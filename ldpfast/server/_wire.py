@@ -7,7 +7,8 @@ import binascii
 import json
 from typing import NamedTuple
 
-ID_BYTES = 16
+from .._person_keys import ID_BYTES
+
 JSON_LINES, FRAMES = "application/x-ndjson", "application/octet-stream"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core.stream import Stream
 from .._core.survey import Column
-from .._person_keys import PersonKeys
+from .._person_keys import ID_BYTES, PersonKeys
 from ._client_table import check_optional
 from ._ledger import Ledger, Parts
 from ._panel import in_turn
@@ -196,7 +196,7 @@ class SurveyClient:
         """
         found = self.answer(record, wave=wave)
         if self._keys is None:
-            return Report(secrets.token_bytes(16), found)
+            return Report(secrets.token_bytes(ID_BYTES), found)
         survey = self._in_wave(wave)
         entry = survey._series.entry
         occasion = found[1:9] if entry is None else entry.to_bytes(8, "little")

@@ -80,9 +80,9 @@ def client_table(survey: Survey) -> bytes:
 
 
 def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
-    """Return number, bits, shift and three integers of a mechanism. Optional questions have no other mechanisms.
+    """Return number, bits, shift and three integers of a mechanism; of two responses, the integers of the first.
 
-    Of two responses, they are those of the first.
+    Optional questions have no other mechanisms.
     """
     if isinstance(mechanism, TwoResponses):
         return TWO_RESPONSES, *_coin_of(mechanism.first)[1:]

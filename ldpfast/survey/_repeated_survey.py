@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from .. import _check, _coins, _schema
@@ -287,7 +288,7 @@ class SurveyRound(Survey):
         )
         super().__post_init__()
 
-    @property
+    @cached_property
     def _responses(self) -> list[TwoResponses]:
         return [responses for responses in self._layout.mechanisms if isinstance(responses, TwoResponses)]
 
@@ -306,10 +307,18 @@ class SurveyRound(Survey):
     def _rounds(self) -> Rounds:
         return Rounds(self.round, self.rounds, self.number)
 
+    @cached_property
+    def _permanent_digests(self) -> list[bytes]:
+        # Not the digests of the same questions in the plain survey, whose reports would show the permanent answers.
+        layout = self._layout
+        plain = [
+            description(layout.declared, item, responses.first)
+            for item, responses in zip(layout.items, self._responses, strict=True)
+        ]
+        return [_schema.digest({"permanent": digest.hex()}) for digest in plain]
+
     def _permanent(self, q: int) -> bytes:
-        # Not the digest of the same question in the plain survey: its report would show the permanent answer.
-        plain = description(self._layout.declared, self._layout.items[q], self._responses[q].first)
-        return _schema.digest({"permanent": plain.hex()})
+        return self._permanent_digests[q]
 
     def _respond(
         self, q: int, keys: PersonKeys, persons: Persons, start: int, own: AnyArray, records: AnyArray, out: AnyArray

@@ -19,6 +19,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..mechanisms import Mechanism, RandomizedResponse
 from ..mechanisms._base import CHANNEL_ENTRIES
+from ..mechanisms._response import one_hot
 from ..privacy._two_level import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing
@@ -64,7 +65,7 @@ class TwoResponses(Mechanism):
             epsilon_realized=_coins.log_up(keep / other),
             domain=Categories(self.k),
             report=Codes(self.k),
-            debiasing=Debiasing(float(-other / (keep - other)), float((1 - other) / (keep - other))),
+            debiasing=Debiasing.of(keep, other),
             first=first,
             second=second,
         )
@@ -108,24 +109,19 @@ class TwoResponses(Mechanism):
     # The channel ------------------------------------------------------------------------------------------------------
 
     def channel_rows(self) -> list[list[Fraction]] | None:
-        keep, other = product(self.first, self.second)
         if self.k**2 > CHANNEL_ENTRIES:
             return None
+        keep, other = product(self.first, self.second)
         return [[keep if i == j else other for j in range(self.k)] for i in range(self.k)]
 
     def report_variance(self, records: AnyArray) -> Floats:
-        truth = records[:, np.newaxis] == np.arange(self.k)
-        return np.asarray(self.debiasing.variance(truth.astype(np.float64)))
+        return np.asarray(self.debiasing.variance(one_hot(records, self.k).astype(np.float64)))
 
     @property
     def two_level(self) -> TwoLevel:
         """Parameters for `privacy.shuffled`."""
         keep, other = product(self.first, self.second)
         return TwoLevel.of_sets(keep / other, 1, self.k, 1)
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def noise_covariance(self, share: Floats, n: int, changed: float, rounded: bool) -> Covariance:
         """Return half of the covariance of the difference of two rounds, given the records of n people.
