@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import ldpfast as ldp
-from ldpfast.client import SendError, send
+from ldpfast.client import SendError, Sent, send
 from ldpfast.survey import Survey
 
 from ..support.clients import build_package
@@ -287,3 +287,22 @@ def test_the_client_in_javascript_sends_until_the_server_has_confirmed(folder):
     assert server.get("/estimates")["n"] == 3
     assert server.get("/health", **READER) == {"status": "ok"}
     server.stop()
+
+
+@pytest.mark.parametrize(
+    "change, text",
+    [
+        ({"url": "ftp://a"}, "url must begin with"), ({"url": "localhost:8000"}, "url must begin with"),
+        ({"reports": [b"message"]}, "reports must be results"), ({"attempts": 0}, "attempts must be"),
+        ({"attempts": 1.5}, "attempts must be"), ({"timeout": 0.0}, "timeout must be"),
+        ({"timeout": float("nan")}, "timeout must be"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_refused_before_anything_is_sent(change, text):
+    arguments = {"url": f"http://127.0.0.1:{free_port()}", "reports": reports_of(SURVEY, 1), **change}
+    with pytest.raises((TypeError, ValueError), match=text):
+        send(arguments.pop("url"), arguments.pop("reports"), **arguments)
+
+
+def test_no_reports_need_no_server():
+    assert send(f"http://127.0.0.1:{free_port()}", []) == Sent(0, 0, {})
