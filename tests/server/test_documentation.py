@@ -15,7 +15,6 @@ import pytest
 
 from ..support.clients import build_package
 from ..support.process import ROOT
-from ..support.server import Server
 
 PAGE = (ROOT / "docs" / "server.md").read_text()
 
@@ -45,10 +44,10 @@ def site(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
-def test_the_commands_of_the_page(tmp_path):
+def test_the_commands_of_the_page(start_server, tmp_path):
     assert block("sh", "ldpfast serve").startswith("ldpfast serve survey.toml --port 8000 ")
     (tmp_path / "survey.toml").write_text(block("toml"))
-    server = Server(tmp_path, f"sqlite:///{tmp_path}/reports.db")
+    server = start_server(tmp_path, f"sqlite:///{tmp_path}/reports.db")
     (tmp_path / "tokens").rename(tmp_path / "ldpfast-tokens")
 
     def here(text: str) -> str:
@@ -65,12 +64,12 @@ def test_the_commands_of_the_page(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
-def test_the_web_page_sends_a_report_and_the_page_of_the_server_shows_it(tmp_path, site):
+def test_the_web_page_sends_a_report_and_the_page_of_the_server_shows_it(start_server, tmp_path, site):
     pytest.importorskip("ziglang")
     folder, address = site
     build_package(folder)
     (tmp_path / "survey.toml").write_text(block("toml"))
-    server = Server(tmp_path, f"sqlite:///{tmp_path}/reports.db", "--origin", address)
+    server = start_server(tmp_path, f"sqlite:///{tmp_path}/reports.db", "--origin", address)
     click = '<script>setTimeout(() => document.querySelector("button").click(), 3000)</script></html>'
     page = block("html").replace("http://127.0.0.1:8000", server.url).replace("</html>", click)
     (folder / "page.html").write_text(page)

@@ -21,7 +21,7 @@ from ldpfast.client import SendError, Sent, send
 from ldpfast.survey import Survey
 
 from ..support.clients import build_package
-from ..support.server import READER, SURVEY, Server, free_port, postgres, postgres_programs, reports_of
+from ..support.server import READER, SURVEY, free_port, postgres, postgres_programs, reports_of
 
 CLIENTS, EACH = 4, 3000
 KILLS = [pytest.param(10, marks=pytest.mark.long), pytest.param(100, marks=pytest.mark.slow)]
@@ -45,9 +45,11 @@ def database(request, folder):
 
 
 @pytest.mark.parametrize("most_kills", KILLS)
-def test_reports_are_counted_once_although_the_server_is_killed_again_and_again(folder, database, most_kills):
+def test_reports_are_counted_once_although_the_server_is_killed_again_and_again(
+    start_server, folder, database, most_kills
+):
     """Clients send again until a report is acknowledged. Each report is then counted once: none is lost, none twice."""
-    server, reports = Server(folder, database), [reports_of(SURVEY, EACH) for _ in range(CLIENTS)]
+    server, reports = start_server(folder, database), [reports_of(SURVEY, EACH) for _ in range(CLIENTS)]
     source, unconfirmed = random.Random(1), []
 
     def client(mine):
@@ -101,11 +103,11 @@ def _send_all(server, part):
 
 
 @pytest.mark.long
-def test_two_servers_on_one_postgres_count_each_report_once(folder):
+def test_two_servers_on_one_postgres_count_each_report_once(start_server, folder):
     if postgres_programs() is None:
         pytest.skip("needs PostgreSQL")
     with postgres() as url:
-        servers = [Server(folder, url), Server(folder, url)]
+        servers = [start_server(folder, url), start_server(folder, url)]
         reports, answers = reports_of(SURVEY, 4000), []
 
         def client(server, seed):
@@ -127,9 +129,9 @@ def test_two_servers_on_one_postgres_count_each_report_once(folder):
 
 
 @pytest.mark.long
-def test_a_stopped_server_answers_what_it_has_received_and_the_commands_read_its_database(folder):
+def test_a_stopped_server_answers_what_it_has_received_and_the_commands_read_its_database(start_server, folder):
     url = f"sqlite:///{folder}/reports.db"
-    server, reports = Server(folder, url, "--keep-messages"), reports_of(SURVEY, 1500)
+    server, reports = start_server(folder, url, "--keep-messages"), reports_of(SURVEY, 1500)
     assert send(server.url, reports).accepted == 1500
     with pytest.raises(ValueError, match="status 413"):
         send(server.url, [reports[0]._replace(message=bytes(5 << 20))])
@@ -254,8 +256,8 @@ def test_a_unix_socket_belongs_to_its_user(folder):
 
 
 @pytest.mark.long
-def test_slow_and_many_connections_do_not_stop_others(folder):
-    server = Server(folder, f"sqlite:///{folder}/reports.db")
+def test_slow_and_many_connections_do_not_stop_others(start_server, folder):
+    server = start_server(folder, f"sqlite:///{folder}/reports.db")
     slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(1000)]
     for connection in slow[:500]:
         connection.sendall(
@@ -272,10 +274,10 @@ def test_slow_and_many_connections_do_not_stop_others(folder):
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
-def test_the_client_in_javascript_sends_until_the_server_has_confirmed(folder):
+def test_the_client_in_javascript_sends_until_the_server_has_confirmed(start_server, folder):
     pytest.importorskip("ziglang")
     package = build_package(folder / "package")
-    server = Server(folder, f"sqlite:///{folder}/reports.db")
+    server = start_server(folder, f"sqlite:///{folder}/reports.db")
     environment = os.environ | {
         "PACKAGE": str(package),
         "SERVER": server.url,

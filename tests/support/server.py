@@ -74,6 +74,7 @@ class Server:
             except OSError:
                 assert self.process.poll() is None, (self.folder / "log").read_text()
                 time.sleep(0.05)
+        self.kill()
         raise AssertionError((self.folder / "log").read_text())
 
     def kill(self) -> None:
