@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from inspect import isabstract, signature
 from typing import Any, ClassVar, Self
 
@@ -40,7 +41,7 @@ class Described:
     @classmethod
     def parameter_names(cls) -> list[str]:
         """Return the names of the parameters, in the order of the constructor."""
-        return [name for name in signature(cls.__init__).parameters if name != "self"]
+        return list(_names_of_arguments(cls))  # type: ignore[arg-type]
 
     @classmethod
     def described_names(cls) -> list[str]:
@@ -132,6 +133,12 @@ class Described:
         can be made on purpose.
         """
         return _schema.digest(self.schema())[:8].hex()
+
+
+@cache  # for every description needs them, and `signature` takes long
+def _names_of_arguments(kind: type) -> tuple[str, ...]:
+    """Return the names of the arguments of the constructor of a class."""
+    return tuple(name for name in signature(kind.__init__).parameters if name != "self")  # type: ignore[misc]
 
 
 def from_dict(data: Any, kind: str | None = None) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,8 @@ def canonical_json(value: Any) -> bytes:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
     if isinstance(value, dict):
         keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
         return "{" + ",".join(f"{_text(key)}:{_text(value[key])}" for key in keys) + "}"
@@ -57,8 +60,6 @@ def _text(value: Any) -> str:
         return "[" + ",".join(map(_text, value)) + "]"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, int):
         return str(value) if abs(value) <= MAX_EXACT else f'"{value:#x}"'
     if isinstance(value, float):

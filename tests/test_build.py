@@ -59,6 +59,7 @@ def build(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.long
 def test_nothing_is_compiled_twice(build):
     assert build() == {"one", "two"}
     assert build() == set()
@@ -66,6 +67,7 @@ def test_nothing_is_compiled_twice(build):
     assert build() == set()
 
 
+@pytest.mark.long
 def test_a_changed_source_or_header_is_compiled(build):
     build()
     Path("two.c").write_text("int two(void) { return 3; }\n")
@@ -76,6 +78,7 @@ def test_a_changed_source_or_header_is_compiled(build):
     assert build() == {"one"}
 
 
+@pytest.mark.long
 def test_changed_flags_and_variables_compile_everything(build):
     build()
     assert build("-O1") == {"one", "two"}
@@ -84,6 +87,7 @@ def test_changed_flags_and_variables_compile_everything(build):
     assert build("-O1", CFLAGS="-DEXTRA") == {"one", "two"}
 
 
+@pytest.mark.long
 def test_another_compiler_compiles_everything(build, tmp_path):
     build()
     other = tmp_path / "other-cc"

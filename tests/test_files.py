@@ -720,7 +720,10 @@ PEOPLE = {
 }
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    "suffix",
+    [pytest.param(suffix, marks=[] if suffix in (".csv", ".parquet") else pytest.mark.long) for suffix in SUFFIXES],
+)
 def test_groups_and_persons_of_every_format_are_those_of_the_columns(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(TableFile, "CHUNK_ROWS", 5000)
     monkeypatch.setattr(TableFile, "BLOCK_BYTES", 1 << 16)
@@ -735,6 +738,7 @@ def test_groups_and_persons_of_every_format_are_those_of_the_columns(tmp_path, s
         SURVEY.collect(table, by="absent")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_groups_by_a_column_that_a_question_asks_for(tmp_path, suffix):
     write_as(tmp_path / f"t{suffix}", COLUMNS)

@@ -35,7 +35,6 @@ WHOLE = {
     for path in sorted(DOCS.glob("*.md"))
     if path.stem not in BY_SECTION + ELSEWHERE
 }
-MANY_PEOPLE = ("regression", "rounds")  # pages whose examples take seconds
 
 
 def run_in_order(name, blocks, capsys):
@@ -46,20 +45,15 @@ def run_in_order(name, blocks, capsys):
         assert capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("title", [title for title, blocks in SECTIONS.items() if blocks])
 def test_examples_of_a_section_run_in_order(title, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # examples save pictures
     run_in_order(title, SECTIONS[title], capsys)
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=pytest.mark.long if page in MANY_PEOPLE else [])
-        for page, blocks in WHOLE.items()
-        if blocks
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("page", [page for page, blocks in WHOLE.items() if blocks])
 def test_examples_of_a_page_run_in_order(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_in_order(page, WHOLE[page], capsys)

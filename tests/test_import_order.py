@@ -181,29 +181,34 @@ def cycles(imports: Iterable[Import]) -> list[list[str]]:
 # The package ----------------------------------------------------------------------------------------------------------
 
 PACKAGE = Path(ldpfast.__file__).parent
-IMPORTS = imports_of(PACKAGE)
 
 
-def test_imports_are_found():
-    found = {(i.source, i.target, i.when) for i in IMPORTS}
+@pytest.fixture(scope="module")
+def imports():
+    return imports_of(PACKAGE)
+
+
+def test_imports_are_found(imports):
+    found = {(i.source, i.target, i.when) for i in imports}
     assert ("mechanisms._warner", "_core.privatize", "load") in found
     assert ("cli", "bench._report", "call") in found
     assert ("", "mechanisms", "types") in found
-    assert len(IMPORTS) > 500
+    assert len(imports) > 500
 
 
 def test_every_module_has_a_room():
     assert modules_without_a_room(PACKAGE) == []
 
 
-def test_modules_import_no_lower_room():
-    assert order_violations(IMPORTS) == []
+def test_modules_import_no_lower_room(imports):
+    assert order_violations(imports) == []
 
 
-def test_no_types_of_lower_rooms_are_imported():
-    assert [i for i in from_lower_rooms(IMPORTS) if i.source and i.when == "types"] == []
+def test_no_types_of_lower_rooms_are_imported(imports):
+    assert [i for i in from_lower_rooms(imports) if i.source and i.when == "types"] == []
 
 
+@pytest.mark.long
 def test_no_module_names_a_lower_room_in_a_string():
     """The package itself, the last room, owns the tables of the classes that saved bytes name."""
     found = []
@@ -218,18 +223,19 @@ def test_no_module_names_a_lower_room_in_a_string():
     assert found == []
 
 
-def test_core_and_mechanisms_are_imported_only_where_allowed():
-    assert forbidden_imports(IMPORTS) == []
+def test_core_and_mechanisms_are_imported_only_where_allowed(imports):
+    assert forbidden_imports(imports) == []
 
 
-def test_no_cycles_when_modules_are_loaded():
-    assert cycles(i for i in IMPORTS if i.when == "load") == []
+def test_no_cycles_when_modules_are_loaded(imports):
+    assert cycles(i for i in imports if i.when == "load") == []
 
 
-def test_no_cycles_with_imports_in_functions():
-    assert cycles(i for i in IMPORTS if i.when != "types") == []
+def test_no_cycles_with_imports_in_functions(imports):
+    assert cycles(i for i in imports if i.when != "types") == []
 
 
+@pytest.mark.long
 def test_five_modules_import_by_a_computed_name():
     """Not in the syntax tree: imports of public names, compiled modules, extras, studies, and described classes by names."""
     found = set()
@@ -242,6 +248,7 @@ def test_five_modules_import_by_a_computed_name():
     assert found == {"", "_core", "_registry", "_extras", "cli._studies"}
 
 
+@pytest.mark.long
 def test_no_module_imports_the_studies_by_name():
     """They are not part of the installed package."""
     packages = set()

@@ -24,25 +24,22 @@ MAX_LOSS = 0.01  # of error, for fewer vectors
 
 
 @lru_cache(maxsize=4096)
-def top_moments(dim: int, vectors: int, top: int) -> tuple[float, float]:
-    """Return the means of |t| and of t^2 over the `top` largest of J values |t|, t a coordinate of a uniform unit vector."""
+def top_moment(dim: int, vectors: int, top: int, power: int) -> float:
+    """Return the mean of |t|^power over the `top` largest of J values |t|, t a coordinate of a uniform unit vector."""
     from scipy.integrate import quad
     from scipy.special import bdtr, betaincinv
 
     if dim == 1:
-        return 1.0, 1.0
+        return 1.0
 
-    def moment(power: int) -> float:
-        def integrand(root: float) -> float:
-            u = root * root  # P(|T| > t); the square root removes the singularity of t at 0
-            t = math.sqrt(float(betaincinv(0.5, (dim - 1) / 2, 1 - u)) if u > 1e-8 else _far(u, dim))
-            return 2 * root * t**power * float(bdtr(top - 1, vectors - 1, u))
+    def integrand(root: float) -> float:
+        u = root * root  # P(|T| > t); the square root removes the singularity of t at 0
+        t = math.sqrt(float(betaincinv(0.5, (dim - 1) / 2, 1 - u)) if u > 1e-8 else _far(u, dim))
+        return 2 * root * t**power * float(bdtr(top - 1, vectors - 1, u))
 
-        cut = math.sqrt(min(1.0, (top + 1) / vectors))  # where the probability falls
-        parts = [quad(integrand, a, b, epsabs=1e-13, epsrel=1e-12, limit=400)[0] for a, b in ((0.0, cut), (cut, 1.0))]
-        return vectors / top * float(sum(parts))
-
-    return moment(1), moment(2)
+    cut = math.sqrt(min(1.0, (top + 1) / vectors))  # where the probability falls
+    parts = [quad(integrand, a, b, epsabs=1e-13, epsrel=1e-12, limit=400)[0] for a, b in ((0.0, cut), (cut, 1.0))]
+    return vectors / top * float(sum(parts))
 
 
 def _far(u: float, dim: int) -> float:
@@ -55,7 +52,7 @@ def _far(u: float, dim: int) -> float:
 def _signal(dim: int, vectors: int, top: int, epsilon: float) -> float:
     """Return m, the mean inner product of a report of norm 1 with the unit vector of the record."""
     odds = math.exp(min(epsilon, 300.0))
-    return top_moments(dim, vectors, top)[0] * top * (odds - 1) / (top * odds + 2 * vectors - top)
+    return top_moment(dim, vectors, top, 1) * top * (odds - 1) / (top * odds + 2 * vectors - top)
 
 
 @lru_cache(maxsize=256)
@@ -165,7 +162,7 @@ class RankCodebook(Mechanism):
         top = best_top(dim, vectors, epsilon)
         coin = _coins.of_set(epsilon, top, 2 * vectors)
         inside = float(coin.inside * top)
-        first, second = top_moments(dim, vectors, top)
+        first, second = (top_moment(dim, vectors, top, power) for power in (1, 2))
         # The candidates outside of the top set have the opposite sum of t, and the rest of the sum of t^2.
         signal = first * float((coin.inside - coin.outside) * top)
         along = inside * second + float(coin.outside) * (2 * vectors / dim - top * second)

@@ -73,6 +73,17 @@ def worst_variance(moments: Floats, inputs: Floats) -> float:
     return float((moments[:-1] + slope * (worst - inputs[:-1]) - worst**2).max())
 
 
+def _least_for_shares(start: Floats, end: Floats) -> float:
+    """Return a number that the largest element of (1 - s) start + s end is not below, for any share s."""
+    i, j = int(start.argmax()), int(end.argmax())
+    first, second = end[i] - start[i], end[j] - start[j]
+    if first >= 0:
+        return float(start[i])
+    if second <= 0:
+        return float(end[j])
+    return float(start[i] + first * (start[i] - start[j]) / (second - first))
+
+
 @lru_cache(maxsize=256)
 def best_equal_design(epsilon: float, outputs: int) -> Design:
     """Return the design of least worst-case variance with equally spaced inputs and at most `outputs` codes.
@@ -88,6 +99,8 @@ def best_equal_design(epsilon: float, outputs: int) -> Design:
                 continue  # the words could not be divided exactly
             moments, _ = Design(steps, width).moments(odds)
             inputs = np.linspace(-1, 1, steps + 1)
+            if _least_for_shares(moments - inputs**2, bit - inputs**2) > (1 + 1e-9) * best[0]:
+                continue
 
             def variance(mixed: int, moments: Floats = moments, inputs: Floats = inputs) -> float:
                 share = mixed / MIXTURES

@@ -23,6 +23,7 @@ def log_likelihood(model, x, reports, params):
     return float(np.log((shares * table[:, reports].T).sum(axis=1)).sum())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("origin", [0.0, 2.0])
 @pytest.mark.parametrize("design", [FORCED, THREE], ids=["two", "three"])
 def test_at_a_limit_the_maximum_for_the_others_has_fallen_by_the_quantile(design, origin):
@@ -50,6 +51,7 @@ def test_the_limits_of_a_slope_have_its_unit():
         np.testing.assert_allclose(other * [1, 1000], one, rtol=1e-5)
 
 
+@pytest.mark.long
 def test_limits_of_many_people_are_nearly_normal():
     x, reports = binary(50_000, [0.5, -0.2], FORCED)
     model = analysis.RandomizedLogit(FORCED).fit(x, reports)

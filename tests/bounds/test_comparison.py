@@ -16,6 +16,7 @@ from ..support.cases import each
 from ..support.problems import LOCAL_ARGUMENTS
 
 
+@pytest.mark.long
 @each("problem", LOCAL_ARGUMENTS)
 @each("epsilon", [0.3, 1.0, 6.0])
 def test_no_mechanism_is_below_the_lower_bound(problem, epsilon):

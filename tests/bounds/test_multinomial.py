@@ -12,6 +12,7 @@ from ldpfast import bounds, estimation
 from ..support.simulation import assert_mean_error_between
 
 
+@pytest.mark.long
 def test_the_lower_bound_of_two_categories_agrees_with_assouad():
     for n in (1, 10, 1000):
         for a in (0.1, 1.0, 5.0):

@@ -106,6 +106,7 @@ def test_smooth_privacy_per_step_of_the_fine_grid(dim, epsilon):
         assert loss <= Decimal(found.guarantee.epsilon) * Decimal(dim).sqrt() / found.grid.diameter
 
 
+@pytest.mark.long
 @each("epsilon", [1e-9, 1e-6, 0.1, 2.0, 2.0001, 30.0, 60.0, 63.0, 64.0])
 @each("dim", [1, 2, 3, 5, 16])
 def test_the_smooth_loss_of_theorem_2_is_at_most_epsilon(dim, epsilon):

@@ -70,6 +70,7 @@ def test_influence_of_a_share_rho_on_the_median(rho):
     assert influence("median", NORMAL, 2.0, rho) == pytest.approx(at_two, rel=1e-9)
 
 
+@pytest.mark.long
 @each("p", DISTRIBUTIONS, **distribution_ids)
 @each("functional", FUNCTIONALS, **functional_ids)
 def test_influence_of_a_share_tends_to_the_influence(functional, p):

@@ -262,6 +262,7 @@ def test_records_that_are_not_finite_are_centered_or_rejected():
 # Accuracy under assumptions -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "psi, slope, peak", [(Huber(1.0), 0.6826894921370859, 0.3989422804), (Logistic(1.0), 0.4132, math.inf)]
 )

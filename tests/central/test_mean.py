@@ -303,6 +303,7 @@ def test_intervals_cover_the_mean_of_the_population(privacy, moment):
     assert_coverage(hits, reps, 0.9, detects=0.82)
 
 
+@pytest.mark.long
 def test_intervals_cover_with_the_largest_bias():
     """Coverage of 1300 intervals of 95 %. Detects a coverage of 0.9."""
     n, reps, level = 500, 1300, 2.0

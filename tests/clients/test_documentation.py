@@ -14,6 +14,8 @@ from ldpfast.survey import Survey
 from ..support.clients import amalgamate, build_package
 from ..support.process import ROOT, compile_c
 
+pytestmark = pytest.mark.long
+
 PAGE = (ROOT / "docs" / "clients.md").read_text()
 TESTS = ROOT / "tests"
 STORAGE = """

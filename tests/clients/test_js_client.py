@@ -23,6 +23,8 @@ from ..support.client_vectors import js_text, split_messages, vectors, write
 from ..support.clients import amalgamate, build_package, zig_cc
 from ..support.process import NATIVE
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("ziglang")
 HERE = Path(__file__).parent
 node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")

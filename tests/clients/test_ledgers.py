@@ -22,6 +22,8 @@ from ..support.client_vectors import Case, write
 from ..support.clients import SANITIZERS, WARNINGS, Client, Value, amalgamate, build_package, load_library
 from ..support.process import NATIVE, compile_c
 
+pytestmark = pytest.mark.long
+
 SECRET = bytes(range(50, 82))
 DAMAGED, NO_ROOM, TURN, LEDGER, PROMISE = 1, 3, 6, 7, 8
 QUESTIONS = {

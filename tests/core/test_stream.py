@@ -157,7 +157,8 @@ def test_the_package_names_its_stream_ids():
         assigned = [node for node in module.body if isinstance(node, ast.Assign) and has_integer(node.value)]
         numbers = {ast.unparse(target) for node in assigned for target in node.targets}
         for call in (node for node in ast.walk(module) if isinstance(node, ast.Call)):
-            index = place.get(ast.unparse(call.func).rpartition(".")[2], len(call.args))
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            index = place.get(name, len(call.args))
             for argument in call.args[index : index + 1]:
                 assert not has_integer(argument), f"{path}:{call.lineno}"
                 assert ast.unparse(argument).partition("[")[0] not in numbers, f"{path}:{call.lineno}"

@@ -52,6 +52,7 @@ def test_the_estimate_is_unbiased_by_enumeration():
     np.testing.assert_allclose(mean, [[0, 0, 0.5], [0.5, 0, 0]], atol=1e-12)
 
 
+@pytest.mark.long
 def test_intervals_cover():
     truth = np.array([[0.6 * 0.2, 0.6 * 0.2, 0.6 * 0.6], [0.4 * 0.7, 0.4 * 0.2, 0.4 * 0.1]])
     first, second, hits, runs = designs.warner(0.8), ldp.RandomizedResponse(3, 2.0), np.zeros(6, int), 1200

@@ -118,6 +118,7 @@ def test_pipeline_and_partial_fit_equal_their_steps(kind):
     assert_same_estimate(batches.estimate_, protocol.estimate())
 
 
+@pytest.mark.long
 def test_cross_validation_and_grid_search_work(kind):
     scores = cross_val_score(kind(random_state=0), X, Y, cv=3)
     assert np.isfinite(scores).all()

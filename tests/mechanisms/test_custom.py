@@ -215,6 +215,7 @@ def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechani
     np.testing.assert_allclose(mechanism.variance(records), variance, rtol=0, atol=1e-13 * size**2)
 
 
+@pytest.mark.long
 def test_worst_variance_bounds_the_variance_of_every_population(mechanism):
     """Variance of noise and sampling, for populations that are uniform on a pair of records."""
     decoded = mechanism.decode(np.arange(mechanism.report.k, dtype=mechanism.report.code))

@@ -241,7 +241,11 @@ def digit_counts(sizes: np.ndarray, digits: int) -> np.ndarray:
     return np.array(rows[: -(-digits // 5)])
 
 
-@pytest.mark.parametrize("mechanism, record, rate", NOISE, ids=lambda v: repr(v) if hasattr(v, "epsilon") else "")
+@pytest.mark.parametrize(
+    "mechanism, record, rate",
+    [NOISE[0], *(pytest.param(*case, marks=pytest.mark.long) for case in NOISE[1:])],
+    ids=lambda v: repr(v) if hasattr(v, "epsilon") else "",
+)
 def test_noise_has_the_probabilities_of_its_digits(mechanism, record, rate):
     """Detects an error of 2^-12 of the probability of a value of a group of digits or of a carry, and of 2^-11 of a sign.
 

@@ -15,7 +15,7 @@ import ldpfast as ldp
 from ldpfast import _coins, _core
 from ldpfast._core import privatize, stream
 from ldpfast.mechanisms._half_space import half_space_constant
-from ldpfast.mechanisms._rank_codebook import MAX_DIM, _signal, best_top, top_moments
+from ldpfast.mechanisms._rank_codebook import MAX_DIM, _signal, best_top, top_moment
 
 from ..support import reference
 from ..support.cases import each
@@ -180,12 +180,16 @@ def test_the_audit_finds_no_larger_loss():
 # Moments --------------------------------------------------------------------------------------------------------------
 
 
+def moments(*sizes):
+    return top_moment(*sizes, 1), top_moment(*sizes, 2)
+
+
 @pytest.mark.parametrize("vectors, top", [(1, 1), (2, 1), (5, 2), (16, 11), (64, 64), (256, 1), (256, 100)])
 def test_moments_in_dimension_three_are_those_of_order_statistics(vectors, top):
     """|t| is uniform on [0, 1], so that value number i from the top is a beta variable with mean (J + 1 - i) / (J + 1)."""
     orders = [Fraction(vectors + 1 - i, vectors + 1) for i in range(1, top + 1)]
     squares = [q * Fraction(vectors + 2 - i, vectors + 2) for i, q in enumerate(orders, 1)]
-    first, second = top_moments(3, vectors, top)
+    first, second = moments(3, vectors, top)
     assert first == pytest.approx(float(sum(orders) / top), rel=1e-12)
     assert second == pytest.approx(float(sum(squares) / top), rel=1e-12)
 
@@ -194,10 +198,10 @@ def test_moments_in_dimension_three_are_those_of_order_statistics(vectors, top):
 @each("dim", [1, 2, 3, 4, 5, 10, 100, 1000, MAX_DIM])
 def test_moments_of_all_vectors_are_those_of_one(dim, vectors):
     """E|t| = 1 / c(d) and E t^2 = 1 / d, also as a weighted mean of the set of one vector and the rest."""
-    first, second = top_moments(dim, vectors, vectors)
+    first, second = moments(dim, vectors, vectors)
     assert first == pytest.approx(1 / half_space_constant(dim), rel=1e-10)
     assert second == pytest.approx(1 / dim, rel=1e-10)
-    sizes = [top_moments(dim, vectors, top) for top in {1, (vectors + 1) // 2, vectors}]
+    sizes = [moments(dim, vectors, top) for top in {1, (vectors + 1) // 2, vectors}]
     assert all(first * (1 - 1e-12) <= a <= 1 and second * (1 - 1e-12) <= b <= a for a, b in sizes)
 
 
@@ -208,7 +212,7 @@ def test_moments_in_dimension_two_by_another_integral():
         below = (angle * 2 / math.pi) ** vectors  # P(all |t| <= sin a), and d sin a = cos a da
         first = ((1 - below) * np.cos(angle)).mean() * math.pi / 2
         second = ((1 - below) * 2 * np.sin(angle) * np.cos(angle)).mean() * math.pi / 2
-        assert top_moments(2, vectors, 1) == pytest.approx((first, second), rel=1e-9)
+        assert moments(2, vectors, 1) == pytest.approx((first, second), rel=1e-9)
 
 
 @pytest.mark.parametrize("dim, vectors, top", [(2, 8, 3), (5, 16, 1), (10, 16, 7), (100, 64, 28), (1000, 16, 11)])
@@ -218,7 +222,7 @@ def test_moments_equal_those_of_random_directions(dim, vectors, top):
     normal = rng.normal(size=(n, vectors))
     t = np.abs(normal) / np.sqrt(normal**2 + (rng.chisquare(dim - 1, (n, vectors)) if dim > 1 else 0))
     best = np.sort(t, axis=1)[:, -top:]
-    first, second = top_moments(dim, vectors, top)
+    first, second = moments(dim, vectors, top)
     spread = best.mean(axis=1).var() * 1.2  # of the sample, with a margin
     assert abs(best.mean() - first) <= bernstein_radius(spread, 1, n, ALPHA / 2)
     squares = (best**2).mean(axis=1)
@@ -323,7 +327,7 @@ def test_mean_and_variance_by_all_candidates_of_many_seeds(dim, vectors, epsilon
         mean += (1 + sign * length) / 2 * np.einsum("nc,ncd->nd", probability, z)
         square += (1 + sign * length) / 2 * np.einsum("nc,ncd->nd", probability, z**2)
     radius = 2 * hoeffding_radius(n, ALPHA / 2 / dim)
-    first = top_moments(dim, vectors, top)[0]
+    first = top_moment(dim, vectors, top, 1)
     np.testing.assert_allclose(mean.mean(axis=0), x, rtol=0, atol=radius * length / first)
     stated = mechanism.variance(x) + x**2
     np.testing.assert_allclose(square.mean(axis=0), stated, rtol=0, atol=radius / 2 * mechanism.scale**2)

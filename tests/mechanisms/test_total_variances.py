@@ -81,6 +81,7 @@ def test_the_total_is_the_sum_of_the_variances_of_all_categories():
 # Closed forms ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_closed_forms(grid):
     """With E = e^epsilon. Hadamard response is worse than optimized unary encoding by exactly k - 2."""
     for (k, epsilon), found in grid.items():

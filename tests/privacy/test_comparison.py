@@ -25,6 +25,7 @@ def test_the_order_of_channels_is_partial():
     assert shuffled.less_informative_than([[1, 3, 2], [1, 1, 4]]) is False
 
 
+@pytest.mark.long
 @given(integer_rows(), integer_rows())
 def test_the_order_for_two_inputs_is_that_of_the_trade_offs(first, second):
     """Blackwell: with two inputs, one channel is a post-processing of another iff its best tests are nowhere better.

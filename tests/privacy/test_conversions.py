@@ -107,6 +107,7 @@ def coin(x, y):
     return Channel(np.array([[x, 1 - x], [y, 1 - y]]))
 
 
+@pytest.mark.long
 @given(two_random_rows(), st.floats(0, 3))
 def test_kl_bounds_tv_and_delta(channel, epsilon):
     level = channel.kl()
@@ -116,6 +117,7 @@ def test_kl_bounds_tv_and_delta(channel, epsilon):
     assert level >= privacy.kl_for_tv(channel.tv()) - 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", [1e-4, 0.01, 0.3, 1.0, 4.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 def test_kl_to_delta_is_attained_by_two_coins(level, epsilon):

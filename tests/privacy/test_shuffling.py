@@ -165,6 +165,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows, channel, n", CASES)
 def test_the_bound_is_not_below_the_exact_divergence(rows, channel, n):
     """For all pairs of records and all values of the other people."""

@@ -46,6 +46,7 @@ def exact_delta(mechanism, n, epsilon, counts=None):
     return float(worst)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon, n", [(1.0, 1), (1.0, 2), (3.0, 4), (0.5, 7), (1.0, 12)])
 def test_the_bound_is_not_below_the_exact_divergence_of_sums(method, epsilon, n):

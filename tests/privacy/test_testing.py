@@ -125,6 +125,7 @@ def weighted(p, q, s, r):
     return -found.fun if found.success else None
 
 
+@pytest.mark.long
 @given(integer_rows(inputs=2), st.sampled_from([0.03, 0.2, 0.6]), st.floats(0, 1), st.floats(0, 1))
 @settings(max_examples=10)
 def test_inherited_conditional_testing_equals_linear_programs(rows, mass, u, v):
@@ -152,6 +153,7 @@ def test_inherited_conditional_testing_equals_linear_programs(rows, mass, u, v):
     assert best <= level + 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("concentration", [0.02, 0.1, 1.0])
 def test_conditional_testing_decreases_in_the_mass(concentration):
     """Rows have entries down to 1e-200, where the fraction of a split report can lose all digits."""

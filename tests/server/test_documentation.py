@@ -43,6 +43,7 @@ def site(tmp_path):
         thread.join()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_the_commands_of_the_page(start_server, tmp_path):
     assert block("sh", "ldpfast serve").startswith("ldpfast serve survey.toml --port 8000 ")

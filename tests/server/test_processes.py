@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import ldpfast as ldp
+from ldpfast.cli import main
 from ldpfast.client import SendError, Sent, send
 from ldpfast.survey import Survey
 
@@ -164,13 +165,15 @@ def test_a_stopped_server_answers_what_it_has_received_and_the_commands_read_its
     assert run("compact").startswith("0 messages")
 
 
-def test_arguments_are_checked_before_the_server_starts(folder):
+def test_arguments_are_checked_before_the_server_starts(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+
     def run(*options):
-        done = subprocess.run(
-            [sys.executable, "-m", "ldpfast", "serve", *map(str, options)],
-            capture_output=True, text=True, check=False, timeout=60, cwd=folder,
-        )  # fmt: skip
-        return done.returncode, done.stdout + done.stderr
+        try:
+            status = main(["serve", *map(str, options)])
+        except SystemExit as error:
+            status = error.code
+        return status, "".join(capsys.readouterr())
 
     assert run("survey.toml", "--check") == (0, "a token for reading was written to ldpfast-tokens\nready to serve\n")
     assert (folder / "ldpfast-tokens").stat().st_mode & 0o77 == 0
@@ -235,6 +238,7 @@ def test_a_client_trusts_no_redirect_and_no_other_answer():
     assert seen == []
 
 
+@pytest.mark.long
 def test_a_unix_socket_belongs_to_its_user(folder):
     place, log = folder / "socket", (folder / "log").open("wb")
     command = [sys.executable, "-m", "ldpfast", "serve", "survey.toml", "--socket", str(place)]

@@ -247,7 +247,8 @@ def test_an_absent_string_that_collides_with_two_frequent_ones_is_not_reported()
         assert ((low < 0.5) & (high > 0.5)).all()
 
 
-@pytest.mark.parametrize("top", [pytest.param(0.9, marks=pytest.mark.long), 0.5])
+@pytest.mark.long
+@pytest.mark.parametrize("top", [0.9, 0.5])
 def test_the_stated_share_holds_beside_a_very_frequent_string(top):
     """The population has one word with half of the people or more, and one that is just above the stated share."""
     stated = HeavyHitters(4.0, max_bytes=5, alphabet=LETTERS, n=200_000).run(["abcde"] * 200_000, rng=1).smallest_share
@@ -334,6 +335,7 @@ def test_false_discoveries_misses_and_coverage(epsilon, functions):
     assert covered / RUNS >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / RUNS)
 
 
+@pytest.mark.long
 def test_a_level_with_two_candidates_keeps_what_people_have():
     """All strings have ended before the last levels, so that each has one continuation."""
     problem = HeavyHitters(4.0, max_bytes=12, alphabet="abcdefghijklmnopqrstuvwxyz", n=300_000)

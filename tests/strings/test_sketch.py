@@ -132,6 +132,7 @@ def runs():
     return found
 
 
+@pytest.mark.long
 def test_shares_are_unbiased_over_the_hash_functions(runs):
     values = np.array([run.shares(ASKED).value for run in runs])
     error = values.std(axis=0, ddof=1) / math.sqrt(RUNS)
@@ -174,6 +175,7 @@ def test_simultaneous_limits_are_wider_and_belong_to_all_strings_of_a_call(runs)
     assert single.value[0] == shares.value[0]
 
 
+@pytest.mark.long
 def test_simultaneous_limits_hold_for_ten_thousand_absent_strings():
     """Beside a string that nine in ten have, half of the runs have an absent string that collides with it."""
     absent, collided = [f"q{i}" for i in range(10_000)], 0

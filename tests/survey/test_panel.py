@@ -285,6 +285,7 @@ def test_versions_are_pooled_where_a_question_is_unchanged():
         np.testing.assert_array_equal(found[name].value, alone[name].value)
 
 
+@pytest.mark.long
 def test_waves_of_different_people_are_compared():
     results = {f"week {w}": PANEL.in_wave(w).run(PEOPLE, rng=KEYS) for w in (1, 2, 3)}
     assert compare(results).table["group"][:2] == ["week 2", "week 3"]
@@ -343,6 +344,7 @@ def test_a_ledger_sends_the_same_bytes_again(kind, tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == ["ledger.json"]
 
 
+@pytest.mark.long
 def test_turns_of_ledgers_are_uniform():
     waves = Counter(wave_of(PANEL.client(ledger=Ledger({}))) for _ in range(2000))
     assert stats.chisquare([waves[w] for w in range(1, 5)]).pvalue > 1e-6

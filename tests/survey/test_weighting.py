@@ -266,6 +266,7 @@ def test_few_people_behind_the_weights_are_a_warning_in_tests_of_distributions()
         poststratify(groups, weights)["x"].goodness_of_fit(np.full(20, 0.05))
 
 
+@pytest.mark.long
 def test_margins_that_do_not_fit_are_refused(results):
     with raises(ValueError, "margins must be of the columns that divide the people, 'age', 'region', got 'age'"):
         rake(results, {"age": MARGINS["age"]})

@@ -60,6 +60,7 @@ print(json.dumps([facts, server.to_bytes().hex()]), file=sys.stderr)
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["robust-known-2", "robust-unknown-1"])
 def test_processes_give_the_state_of_one_process(name):
     """Answers are in random order, and 30 percent are missing.

@@ -243,6 +243,7 @@ def test_simulated_counts_have_mean_and_variance_of_a_multinomial():
     assert (np.abs(spread - 1) < normal_margin(4) * math.sqrt(2 / runs)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method, scale", [("robust", {"sigma": 2.0}), ("paper", {"sigma_bounds": (0.5, 8.0)})])
 def test_simulations_and_runs_have_equal_distributions(method, scale):
     """Two-sample Kolmogorov-Smirnov tests of the estimates: detect distributions with a distance of 0.35."""

@@ -59,6 +59,7 @@ def test_too_few_answers_give_infinite_limits():
     assert few.interval() == (-math.inf, math.inf)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode, factor", [("fixed", 2 / 3), ("any", math.sqrt(2))])
 @pytest.mark.parametrize("n", [100, 1600])
 def test_quantile_loss_is_within_its_bound(mode, factor, n):

@@ -113,6 +113,7 @@ def test_the_noise_of_the_hessian_at_the_sufficient_n(norm, noise):
         assert math.sqrt(variance / (0.6 * other.sufficient_n)) <= 0.12 * (1 + 1e-9)
 
 
+@pytest.mark.long
 def test_too_few_people_are_a_warning_and_rows_that_hardly_vary_too():
     server, (x, y) = NewtonStep("logistic", 2, 8.0, n=2000), data(2000)
     with pytest.warns(SmallSampleWarning, match=rf"at least {server.sufficient_n} people"):
@@ -194,6 +195,7 @@ def test_laplace_intervals_cover_with_many_clipped_residuals():
     assert (np.abs(z) < 1.96).mean() > 0.85
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mean, doubtful", [(1.0, False), (6.0, True)])
 def test_large_counts_are_doubtful(mean, doubtful):
     rng, n = np.random.default_rng(6), 60_000
