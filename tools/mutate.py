@@ -55,6 +55,7 @@ SGD = ["tests/estimation/sgd", "tests/estimation/test_regression.py", "tests/est
 SERIES = ["tests/core/test_series.py", "tests/estimation/test_series_density.py"]
 KEYS = ["tests/test_person_keys.py"]
 SURVEY = ["tests/survey", *KEYS, *CORE]
+STRINGS = ["tests/strings", *SHARED]
 BALL = [
     *mechanisms("half_space", "gradient", "hessian", "hyperplanes"),
     "tests/estimation/sgd/test_gradient_descent.py",
@@ -111,6 +112,7 @@ TESTS = {
     "src/kernels/tally/*": TALLY,
     "src/kernels/check/*": ["tests/core/test_ranges.py", *mechanisms("errors"), *SHARED],
     "src/kernels/sgd/*": SGD,
+    "src/kernels/strings/*": STRINGS,
     "src/kernels/survey/*": SURVEY,
     "src/kernels/transform/*": [
         "tests/core/test_transform.py",
@@ -127,6 +129,7 @@ TESTS = {
     "src/ldpfast/_core/ranges.pyx": ["tests/core/test_ranges.py", *mechanisms("errors"), *SHARED],
     "src/ldpfast/_core/series.pyx": [*SERIES, *CORE],
     "src/ldpfast/_core/sgd.pyx": [*SGD, "tests/core/test_wiping.py", "tests/estimation/protocols"],
+    "src/ldpfast/_core/strings.pyx": STRINGS,
     "src/ldpfast/_core/stream.pyx": [*STREAM, "tests/core/test_coins.py", "tests/core/test_normals.py"],
     "src/ldpfast/_core/survey.pyx": [*SURVEY, "tests/test_threads.py"],
     "src/ldpfast/_core/tally.pyx": [*TALLY, *CENTRAL],
