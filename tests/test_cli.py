@@ -19,7 +19,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import demo
-from ldpfast.cli import _surveys, main
+from ldpfast.cli import _output, main
 from ldpfast.survey import Choice, Cross, Mean, Survey, YesNo
 
 from .support.command_line import error_line
@@ -208,8 +208,8 @@ def test_the_package_runs_as_a_module(array):
 
 @pytest.mark.parametrize("scale, shown", [(1e-3, "0.0012"), (1.0, "1.2"), (1e3, "1234")])
 def test_the_table_shows_two_digits_of_the_standard_error(scale, shown):
-    assert _surveys.shown(0.0, 1.234 * scale, -1.0, 1.0)[1] == shown
-    assert _surveys.shown(0.5, float("inf"), 0.0, 1.0) == ("0.500", "inf", "0.000 to 1.000")
+    assert _output.shown(0.0, 1.234 * scale, -1.0, 1.0)[1] == shown
+    assert _output.shown(0.5, float("inf"), 0.0, 1.0) == ("0.500", "inf", "0.000 to 1.000")
 
 
 def test_an_interrupt_prints_one_line(capsys, monkeypatch, array):

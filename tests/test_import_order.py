@@ -200,6 +200,17 @@ def test_every_module_has_a_room():
     assert modules_without_a_room(PACKAGE) == []
 
 
+def test_modules_are_short_or_one_class():
+    """A module of more than 450 lines says at its head that it is one class, and has only subclasses of it beside it."""
+    for path in modules_of(PACKAGE).values():
+        text = path.read_text()
+        if path.suffix == ".py" and text.count("\n") > 450:
+            tree = ast.parse(text)
+            assert "One class; " in (ast.get_docstring(tree) or ""), path
+            first, *others = (node for node in tree.body if isinstance(node, ast.ClassDef))
+            assert all(ast.unparse(node.bases[0]).startswith(first.name) for node in others), path
+
+
 def test_modules_import_no_lower_room(imports):
     assert order_violations(imports) == []
 

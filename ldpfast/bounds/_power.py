@@ -55,8 +55,8 @@ def plan_test(target: Any, effect: Any, *, alpha: float = 0.05, power: float = 0
     Notes
     -----
     The statistic of `survey.two_sample` has a noncentral chi-square distribution with k - 1 degrees of freedom; the
-    noncentrality is the squared distance of the shares, with the covariance of their estimates. For numbers it is that of
-    the worst population (`Mechanism.worst_variance`), for surveys that of `Survey.plan`.
+    noncentrality is the squared distance of the shares, with the covariance of their estimates. For numbers it is for
+    the worst population (`Mechanism.worst_variance`), for surveys the one of `Survey.plan`.
 
     Examples
     --------

@@ -8,11 +8,8 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
-
-import numpy as np
 
 from .. import _check
 from .._extras import optional
@@ -22,11 +19,9 @@ from .._schema import read_json
 from .._warnings import warn
 from ..files import MISSING, FileTable, duplicates, open_table, require_regular
 from ..reports import SCHEMA_KEY, Aggregator, GroupedResults
-from ..results import Estimate
 from ..survey import Choice, Mean, Survey, SurveyResult
-from ..survey._result import NO_ANSWERS
 from ._arguments import console, generator, output_file, replaced
-from ._process import one_line
+from ._output import described, progress_bar, table_of
 from ._strings import add_options, estimate_strings, print_strings, refuse_options
 
 Read = TypeVar("Read")
@@ -37,7 +32,6 @@ PRIVACY_NOTE = (
     f"if it is null, NaN, an empty cell or one of the texts {', '.join(filter(None, MISSING))}, unless that is a category."
 )
 STATE = ".ldp"  # suffix of saved states
-COLUMNS = ("question", "answer", "estimate", "stderr", "low", "high", "n")  # of a table of a result
 WIDTH = 160  # characters per line of a table that is not shown on a terminal
 
 
@@ -171,7 +165,7 @@ def _privatize(arguments: argparse.Namespace) -> int:
         inputs.append(arguments.key_file)
         rng = PersonKeys(_secret(arguments.key_file), arguments.person)
     replaces = arguments.key_file is None and arguments.output.exists()
-    with _progress(arguments.files, False) as progress, replaced(arguments.output, inputs) as temporary:
+    with progress_bar(arguments.files, False) as progress, replaced(arguments.output, inputs) as temporary:
         table = FileTable(arguments.files, survey.column_questions, progress=progress)
         pieces = survey.privatize_pieces(table, rng=rng, clip=arguments.clip)
         n = 0
@@ -249,7 +243,7 @@ def _estimate(arguments: argparse.Namespace) -> int:
     if arguments.json and arguments.table:
         raise ValueError("--table must be left out where --json is given")
     if arguments.heavy_hitters:
-        with _progress(arguments.files, arguments.json) as progress:
+        with progress_bar(arguments.files, arguments.json) as progress:
             try:
                 found = estimate_strings(arguments, progress)
             except ValueError as error:
@@ -262,7 +256,7 @@ def _estimate(arguments: argparse.Namespace) -> int:
         extra: dict[str, Any] = {}
     else:
         survey = _survey_for(arguments)
-        with _progress(arguments.files, arguments.json) as progress:
+        with progress_bar(arguments.files, arguments.json) as progress:
             table = FileTable(arguments.files, survey.column_questions, progress=progress)
             rng = generator(arguments.seed)
             try:
@@ -279,13 +273,13 @@ def _estimate(arguments: argparse.Namespace) -> int:
             raise ValueError("--plot must be left out for groups, and for the state of a single question")
         result.plot(arguments.plot, confidence)
     if arguments.json:
-        print(json.dumps({**_described(result, confidence, arguments.simultaneous), **extra}))
+        print(json.dumps({**described(result, confidence, arguments.simultaneous), **extra}))
         return 0
     width = None if sys.stdout.isatty() else WIDTH
     terminal = console("files", markup=False, width=width)
     if isinstance(result, SurveyResult | GroupedResults):
         results = [result] if isinstance(result, SurveyResult) else [*result.values()]
-        terminal.print(_table(result, confidence, arguments.simultaneous))
+        terminal.print(table_of(result, confidence, arguments.simultaneous))
         n = sum(part.n for part in results)
         terminal.print(f"n = {n:,}, total epsilon = {results[0].guarantee.epsilon:.6g} per person", soft_wrap=True)
         for name, mechanism in extra.get("mechanisms", {}).items():
@@ -399,76 +393,3 @@ def _estimate_state(arguments: argparse.Namespace) -> Any:
     if isinstance(state, Aggregator) and isinstance(state.question, Survey):
         return state.estimate(pooled=arguments.pooled)
     return state.estimate()
-
-
-# Output ---------------------------------------------------------------------------------------------------------------
-
-
-def _described(result: Any, confidence: float, simultaneous: bool) -> dict[str, Any]:
-    """Return the result as types for JSON, with intervals of the given confidence."""
-    if isinstance(result, GroupedResults):
-        groups = [{"group": group, **_described(part, confidence, simultaneous)} for group, part in result.items()]
-        return {"groups": groups}
-    if not isinstance(result, SurveyResult):
-        return {**result.to_dict(), **_interval(result, confidence, simultaneous)}
-    answers = {
-        name: {**answer.to_dict(), **_interval(answer, confidence, simultaneous)} for name, answer in result.items()
-    }
-    return {**result.to_dict(), "answers": answers}
-
-
-def _interval(estimate: Estimate[Any], confidence: float, simultaneous: bool) -> dict[str, Any]:
-    low, high = estimate.interval(confidence, simultaneous)
-    return {"interval": [np.asarray(low).tolist(), np.asarray(high).tolist()], "confidence": confidence}
-
-
-def _table(result: SurveyResult | GroupedResults, confidence: float, simultaneous: bool) -> Any:
-    """Return a table (rich) with one row per number, and two digits of the standard errors."""
-    table = optional("rich.table", "files").Table(box=optional("rich.box", "files").SIMPLE_HEAD)
-    rows = result.table(confidence, simultaneous)
-    places = [name for name in rows.columns if name not in COLUMNS]  # that divide people
-    for name in places:
-        table.add_column(name)
-    table.add_column("question")
-    table.add_column("answer")
-    for name in ("estimate", "standard error", f"{100 * confidence:g} % interval"):
-        table.add_column(name, justify="right", no_wrap=True)
-    before = None
-    for row in zip(*(rows[name] for name in (*places, *COLUMNS[:-1])), strict=True):
-        *first, answer, value, stderr, low, high = row
-        table.add_row(
-            *(map(str, first) if first != before else [""] * len(first)), answer, *shown(value, stderr, low, high)
-        )
-        before = first
-    return table
-
-
-def shown(value: float, stderr: float, low: float, high: float) -> tuple[str, str, str]:
-    """Return an estimate, its standard error with two digits, and its interval as texts."""
-    if np.isnan(value):
-        return NO_ANSWERS, "", f"{low:g} to {high:g}"
-    digits = 1 - int(np.floor(np.log10(stderr))) if 0 < stderr < np.inf else 3
-    decimals = max(0, digits)
-    return f"{value:.{decimals}f}", f"{stderr:.{decimals}f}", f"{low:.{decimals}f} to {high:.{decimals}f}"
-
-
-def _progress(files: list[str], quiet: bool) -> AbstractContextManager[Callable[[float], None] | None]:
-    """Return a context manager that shows a progress bar on stderr.
-
-    It yields the function to call with the completed fraction. It yields None if stderr is not a terminal, or if `quiet`.
-    """
-    return nullcontext() if quiet or not sys.stderr.isatty() else _Bar(", ".join(Path(path).name for path in files))
-
-
-class _Bar:
-    def __init__(self, label: str) -> None:
-        console = optional("rich.console", "files").Console(stderr=True)
-        self._bar = optional("rich.progress", "files").Progress(console=console, transient=True)
-        self._task = self._bar.add_task(optional("rich.markup", "files").escape(one_line(label)), total=1.0)
-
-    def __enter__(self) -> Callable[[float], None]:
-        self._bar.start()
-        return lambda share: self._bar.update(self._task, completed=share)
-
-    def __exit__(self, *exception: object) -> None:
-        self._bar.stop()

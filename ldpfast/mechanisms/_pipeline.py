@@ -310,4 +310,4 @@ def warn_clipped(n: int, clipped: Clipped) -> None:
         if count
     ]
     if parts:
-        warn(", and ".join(parts) + ": the estimate is that of the changed records", ClippedWarning)
+        warn(", and ".join(parts) + ": the estimate is for the changed records", ClippedWarning)

@@ -96,7 +96,7 @@ class CodeCounts:
             return candidates, np.flatnonzero(~(total >= threshold))
 
         candidates, cells = kept(lowest, highest)
-        if len(cells) == 0:  # no candidate is left: the reports are those of another mechanism
+        if len(cells) == 0:  # no candidate is left: another mechanism made the reports
             return highest, lowest
         limits = [(candidates[cells[0]], candidates[cells[0] + 1]), (candidates[cells[-1]], candidates[cells[-1] + 1])]
         for side in (0, 1):

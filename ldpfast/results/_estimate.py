@@ -1,4 +1,4 @@
-"""An estimate, as tables, plots and texts show it."""
+"""An estimate, as tables, plots and texts show it. One class; most lines are the documentation of its methods."""
 
 from __future__ import annotations
 

@@ -18,14 +18,13 @@ import sqlalchemy as sa
 
 from .._load import load
 from ..reports import Aggregator
+from ._engine import WRITES, Insert, engine_of, upsert
 from ._plan import Occasion, ServerPlan
 
 VERSION = 1
 DIGEST_BYTES = 8
 CHUNK = 1000  # ids in one query
 FOLDED = 50_000  # messages that are folded together
-BUSY_SECONDS = 30
-WRITES = "ldpfast_writes"  # option of connections whose transactions write
 
 metadata = sa.MetaData()
 about = sa.Table("ldpfast", metadata, sa.Column("version", sa.Integer, nullable=False))
@@ -123,7 +122,7 @@ class Store:
 
     def __init__(self, plan: ServerPlan, url: str) -> None:
         self.plan = plan
-        self.engine = _engine(url)
+        self.engine = engine_of(url)
         metadata.create_all(self.engine)
         with self.write() as connection:
             found = connection.scalar(sa.select(about.c.version))
@@ -135,9 +134,9 @@ class Store:
                 occasion.fingerprint: self._open(connection, occasion) for occasion in plan.occasions().values()
             }
             self._surveys = self._known_surveys(connection)
-        self._insert_ids = _Insert(self.engine, _upsert(self.engine, ids).on_conflict_do_nothing(), list(ids.columns))
+        self._insert_ids = Insert(self.engine, upsert(self.engine, ids).on_conflict_do_nothing(), list(ids.columns))
         columns = [messages.c.survey, messages.c.label, messages.c.message]
-        self._insert_messages = _Insert(self.engine, sa.insert(messages), columns)
+        self._insert_messages = Insert(self.engine, sa.insert(messages), columns)
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
@@ -226,7 +225,7 @@ class Store:
     def refuse(self, connection: sa.Connection, reasons: Counter[str]) -> None:
         """Count refused reports by reason."""
         for reason, count in reasons.items():
-            statement: Any = _upsert(self.engine, refusals).values(reason=reason, count=count)
+            statement: Any = upsert(self.engine, refusals).values(reason=reason, count=count)
             added = {"count": refusals.c.count + statement.excluded["count"]}
             connection.execute(statement.on_conflict_do_update(index_elements=[refusals.c.reason], set_=added))
 
@@ -260,7 +259,7 @@ class Store:
 
     def _save(self, connection: sa.Connection, survey: int, label: str, aggregator: Aggregator) -> None:
         values = {"n": aggregator.n, "state": aggregator.to_bytes()}
-        statement: Any = _upsert(self.engine, states).values(survey=survey, label=label, **values)
+        statement: Any = upsert(self.engine, states).values(survey=survey, label=label, **values)
         connection.execute(
             statement.on_conflict_do_update(index_elements=[states.c.survey, states.c.label], set_=values)
         )
@@ -377,80 +376,8 @@ def _grouped(rows: Sequence[Any]) -> dict[tuple[int, str], list[bytes]]:
 def _number_of(connection: sa.Connection, table: sa.Table, key: dict[str, Any], values: dict[str, Any]) -> int:
     """Return the number of a row, which is inserted if it is not there."""
     (column,), (name,) = table.primary_key.columns, key
-    statement: Any = _upsert(connection.engine, table).values(**key, **values)
+    statement: Any = upsert(connection.engine, table).values(**key, **values)
     connection.execute(statement.on_conflict_do_nothing(index_elements=[table.c[name]]))
     found = connection.scalar(sa.select(column).where(table.c[name] == key[name]))
     assert isinstance(found, int)
     return found
-
-
-def _engine(url: str) -> sa.Engine:
-    """Return the engine of a database, whose commits are on the disk when they return."""
-    parsed = sa.make_url(url)
-    name = parsed.get_backend_name()
-    if name not in ("sqlite", "postgresql"):
-        raise ValueError(f"url must be of SQLite or PostgreSQL, got {name!r}")
-    if name == "postgresql":
-        engine = sa.create_engine(parsed, pool_pre_ping=True)
-
-        @sa.event.listens_for(engine, "connect")
-        def _on_disk(connection: Any, _: Any) -> None:
-            with connection.cursor() as cursor:
-                cursor.execute("SET synchronous_commit = on")
-            connection.commit()
-
-        return engine
-    if parsed.database in (None, "", ":memory:"):
-        raise ValueError(f"url must name a file, got {url!r}: reports in memory would be lost")
-    engine = sa.create_engine(parsed, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
-
-    @sa.event.listens_for(engine, "connect")
-    def _settings(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # transactions begin below, and not where the driver sees fit
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode = WAL")
-        cursor.execute("PRAGMA synchronous = FULL")
-        cursor.close()
-
-    @sa.event.listens_for(engine, "begin")
-    def _begin(connection: sa.Connection) -> None:
-        # A transaction that reads first could not write after another process has.
-        writes = connection.get_execution_options().get(WRITES)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    return engine
-
-
-def _upsert(engine: sa.Engine, table: sa.Table) -> Any:
-    """Return an insert statement that can say what happens in a conflict."""
-    if engine.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert as insert_postgresql
-
-        return insert_postgresql(table)
-    from sqlalchemy.dialects.sqlite import insert as insert_sqlite
-
-    return insert_sqlite(table)
-
-
-class _Insert:
-    """Inserts many rows by the driver alone. The statement is compiled once.
-
-    Parameters
-    ----------
-    engine : sqlalchemy.Engine
-    statement : sqlalchemy.Insert
-    columns : list of sqlalchemy.Column
-        Columns of the rows.
-    """
-
-    def __init__(self, engine: sa.Engine, statement: Any, columns: Sequence[sa.Column[Any]]) -> None:
-        self._names = [column.name for column in columns]
-        compiled = statement.compile(dialect=engine.dialect, column_keys=self._names)
-        self._text, self._positional = str(compiled), bool(compiled.positional)
-
-    def __call__(self, connection: sa.Connection, rows: Sequence[tuple[Any, ...]]) -> int:
-        """Insert rows, and return the number of those that were inserted."""
-        given: Any = list(rows)
-        if not self._positional:
-            given = [dict(zip(self._names, row, strict=True)) for row in rows]
-        return int(connection.exec_driver_sql(self._text, given).rowcount)

@@ -175,7 +175,7 @@ def _precision(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list[s
     assert plan.nonprivate is not None
     columns["without privacy"] = plan.nonprivate.tolist()
     note = (
-        "<p>Standard errors are those of a share where all answers are equally frequent, and of a mean where half of the "
+        "<p>Standard errors are for a share where all answers are equally frequent, and of a mean where half of the "
         "people are at each end; others are smaller. Without privacy, everybody answers all questions.</p>"
     )
     return [_scrolled(Table(columns)._html()), note]

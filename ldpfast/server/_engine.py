@@ -1,0 +1,83 @@
+"""Databases of servers, and the statements in which SQLite and PostgreSQL differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+BUSY_SECONDS = 30
+WRITES = "ldpfast_writes"  # option of connections whose transactions write
+
+
+def engine_of(url: str) -> sa.Engine:
+    """Return the engine of a database, whose commits are on the disk when they return."""
+    parsed = sa.make_url(url)
+    name = parsed.get_backend_name()
+    if name not in ("sqlite", "postgresql"):
+        raise ValueError(f"url must be of SQLite or PostgreSQL, got {name!r}")
+    if name == "postgresql":
+        engine = sa.create_engine(parsed, pool_pre_ping=True)
+
+        @sa.event.listens_for(engine, "connect")
+        def _on_disk(connection: Any, _: Any) -> None:
+            with connection.cursor() as cursor:
+                cursor.execute("SET synchronous_commit = on")
+            connection.commit()
+
+        return engine
+    if parsed.database in (None, "", ":memory:"):
+        raise ValueError(f"url must name a file, got {url!r}: reports in memory would be lost")
+    engine = sa.create_engine(parsed, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+
+    @sa.event.listens_for(engine, "connect")
+    def _settings(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # transactions begin below, and not where the driver sees fit
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.close()
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        # A transaction that reads first could not write after another process has.
+        writes = connection.get_execution_options().get(WRITES)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def upsert(engine: sa.Engine, table: sa.Table) -> Any:
+    """Return an insert statement that can say what happens in a conflict."""
+    if engine.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as insert_postgresql
+
+        return insert_postgresql(table)
+    from sqlalchemy.dialects.sqlite import insert as insert_sqlite
+
+    return insert_sqlite(table)
+
+
+class Insert:
+    """Inserts many rows by the driver alone. The statement is compiled once.
+
+    Parameters
+    ----------
+    engine : sqlalchemy.Engine
+    statement : sqlalchemy.Insert
+    columns : list of sqlalchemy.Column
+        Columns of the rows.
+    """
+
+    def __init__(self, engine: sa.Engine, statement: Any, columns: Sequence[sa.Column[Any]]) -> None:
+        self._names = [column.name for column in columns]
+        compiled = statement.compile(dialect=engine.dialect, column_keys=self._names)
+        self._text, self._positional = str(compiled), bool(compiled.positional)
+
+    def __call__(self, connection: sa.Connection, rows: Sequence[tuple[Any, ...]]) -> int:
+        """Insert rows, and return the number of those that were inserted."""
+        given: Any = list(rows)
+        if not self._positional:
+            given = [dict(zip(self._names, row, strict=True)) for row in rows]
+        return int(connection.exec_driver_sql(self._text, given).rowcount)
