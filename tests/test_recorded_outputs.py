@@ -131,7 +131,10 @@ def estimators() -> dict[str, Callable[[], Any]]:
         ),
         "naive_median": lambda: e.naive_median(numbers(n), 1.0, lower=-4, upper=4, rng=SEED),
         "vector_mean l2": lambda: e.vector_mean(rows(n, 5), 1.0, rng=SEED),
-        "vector_mean linf": lambda: e.vector_mean(rows(n, 5), 1.0, norm="linf", lower=-1, upper=2, rng=SEED),
+        "vector_mean linf": lambda: e.vector_mean(
+            rows(n, 5), 1.0, norm="linf", lower=-1, upper=2, mechanism="half-space", rng=SEED
+        ),
+        "vector_mean box": lambda: e.vector_mean(rows(n, 5), 4.0, norm="linf", lower=-1, upper=2, rng=SEED),
         "sparse_mean": lambda: e.sparse_mean(rows(n, 30), 1.0, radius=1, rng=SEED),
         "frequencies few": lambda: e.frequencies(labels(n, 5), 5, 1.0, rng=SEED),
         "frequencies many": lambda: e.frequencies(labels(n, 90), 90, 1.0, project=True, rng=SEED),

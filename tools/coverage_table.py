@@ -1,8 +1,9 @@
 """Print a table of the measured coverage of all 95 % intervals: the simulations of tests/estimation/test_coverage.py.
 
-    python tools/coverage_table.py [--runs N] > table.md
+    python tools/coverage_table.py [--runs N] [--case TEXT] > table.md
 
-Uses all processors: about an hour on one. With --runs, at most N simulations of each case.
+Uses all processors: about an hour on one. With --runs, at most N simulations of each case; with --case, the cases whose names
+contain a text.
 """
 
 import argparse
@@ -33,11 +34,13 @@ def rows(number: int, most: int | None) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, help="largest number of simulations of a case")
-    most = parser.parse_args().runs
+    parser.add_argument("--case", default="", help="text in the names of cases")
+    arguments = parser.parse_args()
     print("| case | interval | runs | coverage |\n| --- | --- | --- | --- |", flush=True)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        numbers = range(len(list(test_coverage.checks())))
-        jobs = [pool.submit(rows, number, most) for number in numbers]
+        cases = [str(case) for case, _ in test_coverage.checks()]
+        numbers = [number for number, case in enumerate(cases) if arguments.case in case]
+        jobs = [pool.submit(rows, number, arguments.runs) for number in numbers]
         print("\n".join(sorted(row for done in as_completed(jobs) for row in done.result())))
 
 

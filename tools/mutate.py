@@ -42,7 +42,7 @@ def mechanisms(*names: str) -> list[str]:
 
 
 CORE = ["tests/core/test_buffers.py", "tests/core/test_instruction_sets.py"]
-SHARED = [*mechanisms("contract", "errors"), *CORE]  # properties of all mechanisms
+SHARED = [*mechanisms("contract", "errors", "pieces"), *CORE]  # properties of all mechanisms
 TWINS = mechanisms("warner", "randomized_response", "sign_bit", "unary_encoding", "laplace", "linf_ball", "l2_ball")
 STREAM = ["tests/core/test_stream.py", "tests/core/test_wiping.py", "tests/test_random.py", *CORE]
 TALLY = [f"tests/core/test_{name}.py" for name in ("tally", "tally_clipped")]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Ball, Box, Domain
-from ..mechanisms import L2Ball, LinfBall, Mechanism, RankCodebook, RankedSigns, for_ball
+from ..mechanisms import L2Ball, LinfBall, Mechanism, RankCodebook, RankedSigns, SampledCube, for_ball, for_box
 from ..results import Estimate
 from ._region import HALF_SPACES, Region, Spread
 from .protocols import FEW_REPORTS, Problem, warn_few
@@ -105,9 +105,10 @@ class VectorMean(Problem[VectorEstimate]):
         Ends of the box ("linf"), for all coordinates or for each. Records are centered and scaled before they are
         privatized; for data in [0, 1] this divides the variance by four.
     mechanism : {"auto", "half-space"} or Mechanism
-        "auto": for the ball the mechanism with the smallest error (`mechanisms.for_ball`), for the box `LinfBall`.
-        "half-space": `L2Ball` or `LinfBall`, which are much faster. A mechanism for this ball or box is taken as it is: an
-        `L2Ball`, `RankCodebook`, `RankedSigns` or `LinfBall`. In repr and descriptions, "auto" is replaced by the mechanism.
+        "auto": the mechanism with the smallest error (`mechanisms.for_ball` or `mechanisms.for_box`).
+        "half-space": `L2Ball` or `LinfBall`. Half-spaces of a ball are much faster. A mechanism for this ball or box is taken
+        as it is: an `L2Ball`, `RankCodebook`, `RankedSigns`, `LinfBall` or `SampledCube`. In repr and
+        descriptions, "auto" is replaced by the mechanism.
 
     Raises
     ------
@@ -185,10 +186,11 @@ class VectorMean(Problem[VectorEstimate]):
         half_spaces = L2Ball if self.norm == "l2" else LinfBall
         if not isinstance(self.mechanism, Mechanism):
             name = _check.choice("mechanism", self.mechanism, ("auto", "half-space"))
-            if name == "auto" and self.norm == "l2":
-                return for_ball(self.dim, self.epsilon, radius=radius)
+            if name == "auto":
+                choose = for_ball if self.norm == "l2" else for_box
+                return choose(self.dim, self.epsilon, radius=radius)
             return half_spaces(self.dim, self.epsilon, radius=radius)
-        kinds = (L2Ball, RankCodebook, RankedSigns) if self.norm == "l2" else (LinfBall,)
+        kinds = (L2Ball, RankCodebook, RankedSigns) if self.norm == "l2" else (LinfBall, SampledCube)
         if not isinstance(self.mechanism, kinds):
             names = ", ".join(kind.__name__ for kind in kinds)
             raise TypeError(
@@ -211,13 +213,16 @@ class VectorMean(Problem[VectorEstimate]):
 
     def _convert(self, raw: Estimate[Any]) -> VectorEstimate:
         warn_few(raw.n, FEW_REPORTS, "the interval of a vector mean")
-        noise, spread = self.mechanism.scale, HALF_SPACES
+        ball, spread = self.mechanism, HALF_SPACES
         if self.norm == "l2":
-            noise /= math.sqrt(self.dim)
-            if not isinstance(self.mechanism, L2Ball):
-                along = self.mechanism.report.moment / noise**2
-                across = (self.dim - along) / max(1, self.dim - 1)
-                spread = Spread(along, across, self.mechanism.radius / noise)
+            noise, length = ball.scale / math.sqrt(self.dim), ball.radius
+        else:
+            noise, length = math.sqrt(ball.worst_variance), ball.radius * math.sqrt(self.dim)
+        if not isinstance(ball, L2Ball | LinfBall):
+            # A record in a box is a mixture of vertices, whose reports spread less than those of two opposite vertices.
+            moment = ball.moment if isinstance(ball, SampledCube) else ball.report.moment
+            along = moment / noise**2
+            spread = Spread(along, (self.dim - along) / max(1, self.dim - 1), length / noise)
         return VectorEstimate(
             self._center + self._half * raw.value,
             self._half * raw.stderr,

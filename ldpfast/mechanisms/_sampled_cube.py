@@ -234,6 +234,16 @@ class SampledCube(Mechanism):
         assert self.sampled is not None
         return self.scale**2 * self.sampled / self.dim
 
+    @property
+    def moment(self) -> float:
+        """Mean square of the product of a decoded report and a unit vector in the direction of the record, for a vertex."""
+        k, weights = self.sampled, self._weights
+        assert k is not None
+        assert self.threshold is not None
+        numbers = [math.comb(k, a) * weights[a < self.threshold] for a in range(k + 1)]
+        squares = sum(number * (2 * a - k) ** 2 for a, number in enumerate(numbers))
+        return self.scale**2 * float(Fraction(squares, sum(numbers))) / self.dim
+
     def channel_rows(self) -> list[list[int]] | None:
         """Return the channel from vertices to sets of sampled coordinates, in lexicographic order, and their signs."""
         dim, k, threshold = self.dim, self.sampled, self.threshold

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from ldpfast import RankedSigns
+from ldpfast import RankedSigns, SampledCube
 from ldpfast.estimation import Frequencies, HistogramDensity, SeriesDensity, TruncatedMean, VectorMean
 from ldpfast.mechanisms import for_ball
 
@@ -90,10 +90,19 @@ RISKS = {
         vectors(64, 1.0),
         RankedSigns(64, 8.0).scale ** 2 - 0.25,
     ),
-    "linf odd": (VectorMean(5, 1.0, norm="linf"), vectors(5, 5**0.5), 5 * linf_scale(5, 1.0) ** 2 - 5 / 4),
-    "linf even": (VectorMean(4, 0.5, norm="linf", radius=3.0), vectors(4, 6.0), 4 * linf_scale(4, 0.5, 3.0) ** 2 - 9.0),
+    "linf odd": (
+        VectorMean(5, 1.0, norm="linf", mechanism="half-space"),
+        vectors(5, 5**0.5),
+        5 * linf_scale(5, 1.0) ** 2 - 5 / 4,
+    ),
+    "linf even": (
+        VectorMean(4, 0.5, norm="linf", radius=3.0, mechanism="half-space"),
+        vectors(4, 6.0),
+        4 * linf_scale(4, 0.5, 3.0) ** 2 - 9.0,
+    ),
+    "linf, best": (VectorMean(5, 4.0, norm="linf"), vectors(5, 5**0.5), 5 * SampledCube(5, 4.0).worst_variance - 5 / 4),
     "box": (
-        VectorMean(2, 1.0, norm="linf", lower=0.0, upper=1.0),
+        VectorMean(2, 1.0, norm="linf", lower=0.0, upper=1.0, mechanism="half-space"),
         lambda rng, n: ((rng.random((n, 2)) < 0.5).astype(float), np.full(2, 0.5)),
         2 * linf_scale(2, 1.0, 0.5) ** 2,
     ),

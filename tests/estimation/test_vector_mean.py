@@ -11,7 +11,7 @@ from scipy import stats
 import ldpfast as ldp
 from ldpfast.estimation import VectorMean
 from ldpfast.estimation._region import Spread, mixture_probability, mixture_quantile
-from ldpfast.mechanisms import for_ball
+from ldpfast.mechanisms import for_ball, for_box
 
 from ..support.errors import raises
 from ..support.examples import assert_same
@@ -29,7 +29,8 @@ def test_shrunken_mean_is_the_james_stein_estimate():
         noise = l2_scale(dim, epsilon) ** 2 / n
         factor = max(0.0, 1 - noise / (estimate.value @ estimate.value))
         np.testing.assert_allclose(estimate.shrunken, factor * estimate.value, rtol=1e-6, atol=1e-12)
-    box = VectorMean(2, 0.01, norm="linf", lower=[0, 10], upper=[1, 30]).run(np.full((100, 2), [0.5, 20.0]), rng=3)
+    problem = VectorMean(2, 0.01, norm="linf", lower=[0, 10], upper=[1, 30], mechanism="half-space")
+    box = problem.run(np.full((100, 2), [0.5, 20.0]), rng=3)
     away = (box.value - [0.5, 20]) / [0.5, 10]
     factor = max(0.0, 1 - 2 * linf_scale(2, 0.01) ** 2 / 100 / (away @ away))
     np.testing.assert_allclose(box.shrunken, [0.5, 20] + factor * away * [0.5, 10], rtol=1e-6)
@@ -47,6 +48,42 @@ def test_region_is_an_ellipsoid_around_the_value():
 
 
 # The mechanism of a ball ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim, epsilon", [(1, 1.0), (2, 1.0), (10, 4.0), (512, 8.0), (20_000, 4.0)])
+def test_the_default_for_a_box_is_the_mechanism_with_the_smallest_error(dim, epsilon):
+    problem = VectorMean(dim, epsilon, norm="linf", radius=2.0)
+    half_spaces = VectorMean(dim, epsilon, norm="linf", radius=2.0, mechanism="half-space")
+    assert problem.mechanism == for_box(dim, epsilon, radius=2.0)
+    assert VectorMean.from_dict(problem.to_dict()) == problem
+    assert half_spaces.mechanism == ldp.LinfBall(dim, epsilon, radius=2.0)
+    assert problem.mechanism.worst_variance <= half_spaces.mechanism.worst_variance
+    ends = VectorMean(dim, epsilon, norm="linf", lower=0, upper=[3.0] * dim)
+    assert ends.mechanism == for_box(dim, epsilon)
+
+
+@pytest.mark.parametrize("dim, sampled, threshold", [(1, 1, 1), (4, 4, 3), (5, 5, 3), (5, 3, 2), (4, 2, 2), (6, 1, 1)])
+def test_the_moment_along_a_vertex_is_that_of_the_channel(dim, sampled, threshold):
+    """And the mean square of a coordinate, which is the mean of the moments in all directions."""
+    cube = ldp.SampledCube(dim, 3.0, radius=2.0, sampled=sampled, threshold=threshold)
+    last = np.array(
+        cube.channel_rows()[-1], float
+    )  # of the vertex with signs + only; in the order of sets, then of signs
+    last /= last.sum()
+    plus = np.tile([z.bit_count() for z in range(1 << sampled)], len(last) >> sampled)
+    products = cube.scale * (2 * plus - sampled) / math.sqrt(dim)
+    assert cube.moment == pytest.approx(last @ products**2, rel=1e-9)
+    assert cube.worst_variance == pytest.approx(cube.scale**2 * sampled / dim, rel=1e-12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dim, epsilon", [(2, 1.0), (5, 6.0), (10, 4.0)])
+def test_regions_of_boxes_cover(dim, epsilon):
+    """All people at one vertex, where they spread least; half of them at the opposite one, where they spread most."""
+    problem, runs = VectorMean(dim, epsilon, norm="linf"), 1000
+    for people in (np.ones((2000, dim)), np.repeat([[1.0], [-1.0]], 1000, axis=0) * np.ones(dim)):
+        hits = sum(bool(problem.run(people, rng=seed).region().contains(people.mean(axis=0))) for seed in range(runs))
+        assert_coverage(hits, runs, 0.94, detects=0.88)
 
 
 @pytest.mark.parametrize("dim, epsilon", [(1, 1.0), (3, 1.0), (100, 16.0), (512, 8.0), (20_000, 4.0)])
@@ -100,7 +137,7 @@ def test_reports_are_those_of_the_mechanism(mechanism, dtype):
         (
             {"mechanism": ldp.L2Ball(3, 1.0), "norm": "linf"},
             TypeError,
-            "mechanism must be a name or one of LinfBall for norm='linf', got L2Ball",
+            "mechanism must be a name or one of LinfBall, SampledCube for norm='linf', got L2Ball",
         ),
         (
             {"mechanism": ldp.L2Ball(4, 1.0)},
