@@ -15,6 +15,9 @@ from ._hadamard_response import HadamardResponse
 from ._l2_ball import L2Ball
 from ._laplace import Laplace
 from ._linf_ball import LinfBall
+from ._priv_unit import MAX_DIM as IDEAL_MAX_DIM
+from ._priv_unit import MAX_EPSILON as LARGEST_IDEAL
+from ._priv_unit import MIN_EPSILON as SMALLEST_IDEAL
 from ._priv_unit import PrivUnit
 from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._randomized_response import RandomizedResponse
@@ -91,7 +94,7 @@ def for_interval(lower: float, upper: float, epsilon: float, *, max_bits: int | 
     Returns
     -------
     mechanism : SignBit or Window
-        `SignBit` where it has at most 1 % more variance, for epsilon up to 0.245, then `Window` with up to 256 codes. The
+        `SignBit` where it has at most 1 % more variance, for epsilon up to 0.247, then `Window` with up to 256 codes. The
         choice depends on the arguments alone.
 
     Raises
@@ -120,7 +123,11 @@ def for_interval(lower: float, upper: float, epsilon: float, *, max_bits: int | 
         partial(Window, lower, upper, epsilon, outputs=MAX_OUTPUTS),
     ]
     if max_bits is not None:
-        makers += [partial(Window, lower, upper, epsilon, outputs=outputs) for outputs in (128, 16)]
+        codes = 1 << min(_check.integer("max_bits", max_bits, 1), MAX_OUTPUTS.bit_length() - 1)
+        # Two more codes can be for the bit of a window.
+        makers += [
+            partial(Window, lower, upper, epsilon, outputs=outputs) for outputs in (codes, codes - 2) if outputs > 1
+        ]
     return best(makers, largest_variance, max_bits, NEARLY)
 
 
@@ -253,7 +260,7 @@ def for_ball(
     max_bits: int | None = None,
     allow_ideal: bool = False,
 ) -> RankCodebook | RankedSigns | L2Ball | PrivUnit:
-    """Return the mechanism for a vector in a Euclidean ball with the smallest total error.
+    """Return the mechanism for a vector in a Euclidean ball with the smallest total error of a mean.
 
     Parameters
     ----------
@@ -282,6 +289,12 @@ def for_ball(
     ------
     TypeError, ValueError
         If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits.
+
+    Notes
+    -----
+    n E|value - mean|^2 is B^2 - |mean|^2 for the scale B of a mechanism, whatever the records are, if the mean is that of the
+    population from which people are drawn. For the mean of given records that are short, `LaplaceVector` can have a smaller
+    error in few dimensions at large `epsilon`, for instance in two dimensions from 6 on.
 
     Warns
     -----
@@ -313,7 +326,7 @@ def for_ball(
         makers.append(partial(PrivUnit, dim, epsilon, radius=radius))
     mechanism = best(makers, _scale, max_bits, ROUNDING)
     if dim > MAX_DIM and isinstance(mechanism, L2Ball):
-        loss = (mechanism.scale / PrivUnit(dim, epsilon, radius=radius).scale) ** 2
+        loss = _loss_of_half_spaces(dim, epsilon)
         if loss >= LOSS:
             warn(
                 f"for dim={dim} and epsilon={epsilon}, L2Ball has {loss:.3g} times the error of PrivUnit, the best mechanism, "
@@ -321,6 +334,12 @@ def for_ball(
                 UserWarning,
             )
     return mechanism
+
+
+def _loss_of_half_spaces(dim: int, epsilon: float) -> float:
+    """Return the ratio of the errors of `L2Ball` and `PrivUnit`, at the nearest arguments that `PrivUnit` accepts."""
+    near = min(dim, IDEAL_MAX_DIM), min(max(epsilon, SMALLEST_IDEAL), LARGEST_IDEAL)
+    return (L2Ball(*near).scale / PrivUnit(*near).scale) ** 2
 
 
 def _scale(mechanism: RankCodebook | RankedSigns | L2Ball | PrivUnit) -> float:

@@ -80,8 +80,8 @@ def _shifted(values: Floats, by: int) -> Floats:
 def best_least(signs: int, epsilon: float) -> int:
     """Return the limit of the sums of the more probable patterns with the largest signal."""
     shares, sums, _ = tail_moments(signs)
-    odds = math.exp(min(epsilon, 300.0))
-    signal = sums * (odds - 1) / (1 + (odds - 1) * shares)
+    excess = math.expm1(min(epsilon, 300.0))
+    signal = sums * excess / (1 + excess * shares)
     first = len(shares) // 2 + 1  # at most half of the patterns
     return first + int(np.argmax(signal[first:]))
 
@@ -223,7 +223,7 @@ class RankedSigns(Mechanism):
         patterns, members = self._coin.patterns, self._coin.inside
         heads = Fraction(self._coin.heads, _coins.WORD)
         own, other = heads * Fraction(patterns, members), (1 - heads) * Fraction(patterns, patterns - members)
-        return float(own) * inside + float(other) * (everywhere - inside)
+        return float(own - other) * inside + float(other) * everywhere
 
     @cached_property
     def second_moments(self) -> tuple[float, float]:

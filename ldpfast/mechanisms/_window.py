@@ -7,7 +7,7 @@ import json
 import math
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,12 @@ def _least_for_shares(start: Floats, end: Floats) -> float:
     return float(start[i] + first * (start[i] - start[j]) / (second - first))
 
 
+def _variance_with_bit(moments: Floats, inputs: Floats, bit: float, mixed: int) -> float:
+    """Return the largest variance if the bit, with this mean square, is reported instead with a share of `mixed`."""
+    share = mixed / MIXTURES
+    return worst_variance((1 - share) * moments + share * bit, inputs)
+
+
 @lru_cache(maxsize=256)
 def best_equal_design(epsilon: float, outputs: int) -> Design:
     """Return the design of least worst-case variance with equally spaced inputs and at most `outputs` codes.
@@ -102,10 +108,7 @@ def best_equal_design(epsilon: float, outputs: int) -> Design:
             if _least_for_shares(moments - inputs**2, bit - inputs**2) > (1 + 1e-9) * best[0]:
                 continue
 
-            def variance(mixed: int, moments: Floats = moments, inputs: Floats = inputs) -> float:
-                share = mixed / MIXTURES
-                return worst_variance((1 - share) * moments + share * bit, inputs)
-
+            variance = partial(_variance_with_bit, moments, inputs, bit)
             low, high = 0, MIXTURES - 1  # the variance is a convex function of the share
             if variance(0) <= variance(1):
                 high = 0
@@ -128,12 +131,23 @@ def table_of_designs() -> tuple[Design, ...]:
 
 @lru_cache(maxsize=256)
 def best_design(epsilon: float, outputs: int) -> Design:
-    """Return the design with at most `outputs` codes: with more than 64, the best one of the table."""
+    """Return the design with at most `outputs` codes: with more than 64, the best one of the table and of those with 64."""
     if outputs <= MAX_EQUAL:
         return best_equal_design(epsilon, outputs)
     odds = math.exp(min(max(epsilon, SMALLEST_EPSILON), LARGEST_EPSILON))
     designs = [design for design in table_of_designs() if len(design.values) <= outputs]
-    return min(designs, key=lambda design: worst_variance(*design.moments(odds)))
+    best = min(designs, key=lambda design: worst_variance(*design.moments(odds)))
+    if outputs < MAX_OUTPUTS:  # with all codes, those of the table are better
+        equal = best_equal_design(epsilon, MAX_EQUAL)
+        if _variance(equal, odds) < worst_variance(*best.moments(odds)):
+            return equal
+    return best
+
+
+def _variance(design: Design, odds: float) -> float:
+    """Return the largest variance of a design with equally spaced inputs."""
+    inputs, bit = np.linspace(-1, 1, design.steps + 1), ((odds + 1) / (odds - 1)) ** 2
+    return _variance_with_bit(design.moments(odds)[0], inputs, bit, design.mixed)
 
 
 @dataclass(frozen=True)

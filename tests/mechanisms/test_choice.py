@@ -10,7 +10,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import mechanisms
 from ldpfast.mechanisms import for_ball, for_box, for_categories, for_interval
-from ldpfast.mechanisms._choice import total_variance
+from ldpfast.mechanisms._choice import largest_variance, total_variance
 from ldpfast.survey._mechanisms import for_symbols
 
 from ..support.cases import each
@@ -97,7 +97,7 @@ def test_reports_of_numbers_fit_the_size():
     assert for_interval(0, 1, 4.0, max_bits=1) == ldp.SignBit(0, 1, 4.0)
     assert for_interval(0, 1, 12.0, max_bits=8) == ldp.Window(0, 1, 12.0, outputs=256)
     assert for_interval(0, 1, 12.0, max_bits=7) == ldp.Window(0, 1, 12.0, outputs=128)
-    assert for_interval(0, 1, 4.0, max_bits=5) == ldp.Window(0, 1, 4.0)
+    assert for_interval(0, 1, 4.0, max_bits=5) == ldp.Window(0, 1, 4.0, outputs=32)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])
@@ -225,3 +225,33 @@ def test_a_large_loss_against_subset_selection_is_announced():
         warnings.simplefilter("error")
         for k, epsilon in ((1_000_000, 8.0), (10_000_000, 7.0), (4096, 12.0), (100, 12.0)):
             for_categories(k, epsilon)
+
+
+@pytest.mark.parametrize("dim, epsilon", [(10, 1e-16), (20_000, 1e-7), (2**34, 1.0)])
+def test_half_spaces_are_left_where_no_other_mechanism_has_its_range(dim, epsilon):
+    assert for_ball(dim, epsilon) == ldp.L2Ball(dim, epsilon)
+
+
+def test_half_spaces_in_too_many_dimensions_are_a_warning_at_every_epsilon():
+    with pytest.warns(UserWarning, match="L2Ball has 103 times the error"):
+        assert for_ball(2**24 + 1, 42.0) == ldp.L2Ball(2**24 + 1, 42.0)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.5, 4.0, 8.0, 12.0, 20.0])
+def test_the_interval_mechanism_within_a_size_is_the_best_window_that_fits(epsilon):
+    windows = [
+        ldp.Window(-1, 1, epsilon, outputs=outputs) for outputs in (*range(2, 35), 60, 64, 65, 100, 128, 200, 256)
+    ]
+    for bits in range(2, 9):
+        fitting = min(window.largest_variance for window in windows if window.report_bits <= bits)
+        found = for_interval(-1, 1, epsilon, max_bits=bits)
+        assert found.report_bits <= bits
+        assert largest_variance(found) <= fitting * 1.01 + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0, 12.0, 20.0])
+def test_more_codes_have_no_larger_variance(epsilon):
+    variances = [
+        ldp.Window(-1, 1, epsilon, outputs=outputs).largest_variance for outputs in (32, 64, 65, 100, 160, 255, 256)
+    ]
+    assert variances == sorted(variances, reverse=True)

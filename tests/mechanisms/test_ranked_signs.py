@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast._core import privatize, stream
+from ldpfast.mechanisms._half_space import half_space_constant
 from ldpfast.mechanisms._order_statistics import moments_of_order, products_of_order
 from ldpfast.mechanisms._ranked_signs import (
     best_least,
@@ -201,13 +202,27 @@ def test_the_sampler_draws_all_subsets_with_a_large_sum(sizes):
         assert -exact_log(min(ratios)) <= Fraction(sampler.below[limit], 1 << 192)
 
 
-@pytest.mark.parametrize("signs", [2, 64, 100, 256])
+@pytest.mark.parametrize("signs", [2, 64, 100, 243, 256])
 def test_the_rounding_of_the_sampler_is_small(signs):
-    """At most 2e-11 of epsilon: the largest where few words are clamped to one."""
+    """At most 7.6e-11 of epsilon, with 243 signs: the largest where few words are clamped to one."""
     sampler = _coins.sampler_of(weights_of(signs))
     for epsilon in (1.0, 16.0, 30.0):
         least = best_least(signs, epsilon)
-        assert max(sampler.above[least], sampler.below[least]) < 2.1e-11 * 2**192
+        other = sum(sampler.sizes) + 1 - least
+        above, below = (max(bounds[least], bounds[other]) for bounds in (sampler.above, sampler.below))
+        assert above + below < 7.6e-11 * 2**192
+
+
+@pytest.mark.parametrize("epsilon", [1e-16, 1e-15, 1e-9, 1e-3])
+def test_the_scale_is_that_of_the_coin_at_small_epsilon(epsilon):
+    """Its signal is a difference of nearly equal probabilities, which doubles do not hold."""
+    mechanism = ldp.RankedSigns(10, epsilon)
+    coin, heads = mechanism._coin, Fraction(mechanism._coin.heads, _coins.WORD)
+    own = heads * Fraction(coin.patterns, coin.inside)
+    other = (1 - heads) * Fraction(coin.patterns, coin.patterns - coin.inside)
+    signal = Fraction(float(tail_moments(10)[1][mechanism.least])) * (own - other)
+    normal = half_space_constant(10) * math.sqrt(2 / math.pi)  # of a row, by its length
+    assert mechanism.scale == pytest.approx(math.sqrt(10) * normal / float(signal), rel=1e-12)
 
 
 @pytest.mark.parametrize("signs", [2, 3, 64, 101, 256])

@@ -10,6 +10,12 @@ def python_blocks(text: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", text, re.S)
 
 
+def printed_blocks(text: str) -> list[tuple[str, str | None]]:
+    """Return the code of the Python blocks of a page, and what the page says that they print, or None if it does not."""
+    blocks = re.findall(r"```python\n(.*?)```(?:\n+It prints\n+```text\n(.*?)```)?", text, re.S)
+    return [(code, printed or None) for code, printed in blocks]
+
+
 def anchors(text: str) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub and MyST make them."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
