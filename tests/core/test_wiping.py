@@ -112,7 +112,10 @@ REGISTER_BYTES = {"aes-ni": 16 * 16, "vaes-256": 16 * 32, "vaes-512": 32 * 64}
 @pytest.mark.parametrize("form", [form for form in _core.aes_forms() if form in REGISTER_BYTES])
 def test_no_vector_register_keeps_a_key(tmp_path, form):
     """All registers of the width of the implementation are zero, also those that the compiler does not use today."""
-    sources = NATIVE / "forgotten_registers.c", KERNELS / "random" / "aes_x86.c"
+    sources = (
+        NATIVE / "forgotten_registers.c",
+        *(KERNELS / "random" / f"aes{name}.c" for name in ("", "_x86", "_portable")),
+    )
     program = compile_c(tmp_path / "forgotten_registers", *sources)
 
     def bytes_left(*arguments):

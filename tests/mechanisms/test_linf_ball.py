@@ -21,6 +21,15 @@ from ..support.keys import FIXED_KEY, KEY, SEED
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dim", [3, 100])
+def test_a_block_has_as_many_rows_as_fit_in_4_kib_of_signs(dim):
+    """The first row of the second block has the first coins of that block."""
+    mechanism, rows = ldp.LinfBall(dim, 1.0), 32768 // dim
+    x = np.random.default_rng(1).uniform(-1, 1, (rows + 2, dim))
+    got = np.unpackbits(mechanism.privatize(x, rng=SEED)[rows:], axis=1, count=dim, bitorder="little")
+    np.testing.assert_array_equal(got, reference.linf_rows(mechanism, KEY, 1, x[rows:]))
+
+
 @each("dtype", [np.float32, np.float64])
 @each("dim, n", [(1, 1), (1, 65), (2, 9), (7, 8), (8, 64), (27, 65), (64, 9), (65, 7), (128, 8), (513, 3)])
 def test_reports_equal_the_reference(isa, dim, n, dtype):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import ldpfast as ldp
 from ldpfast._core import privatize, stream
@@ -12,11 +13,11 @@ from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED
 
 
-def reference_bits(mechanism, x):
-    """Return the bits of the reports of one block: a coin for each bit of the padded rows, then the bit of the category."""
+def reference_bits(mechanism, x, block=0):
+    """Return the bits of the reports of a block: a coin for each bit of the padded rows, then the bit of the category."""
     k, n = mechanism.k, len(x)
     width = 8 * mechanism.report_bytes
-    words, own = reference.Words(KEY, "UNARY_BITS", 0), reference.Words(KEY, "UNARY_OWN", 0)
+    words, own = (reference.Words(KEY, name, block) for name in ("UNARY_BITS", "UNARY_OWN"))
     fair = np.unpackbits(own.take(1024, np.uint8), bitorder="little")
     if n == 1:
         lanes = np.array(reference.coins_direct(words, mechanism._coin.other, width))
@@ -26,6 +27,15 @@ def reference_bits(mechanism, x):
     for i, category in enumerate(x):
         rows[i, category] = fair[i] if mechanism.method == "optimized" else 1 - rows[i, category]
     return rows
+
+
+@pytest.mark.parametrize("k", [2, 9, 57, 1000])
+def test_a_block_has_as_many_rows_as_fit_in_8_kib_of_bits(k):
+    """The first row of the second block has the first coins of that block."""
+    mechanism, rows = ldp.UnaryEncoding(k, 1.0), 8192 // -(-k // 8)
+    x = np.random.default_rng(k).integers(0, k, rows + 2)
+    bits = np.unpackbits(mechanism.privatize(x, rng=SEED)[rows:], axis=1, count=k, bitorder="little")
+    np.testing.assert_array_equal(bits, reference_bits(mechanism, x[rows:], 1))
 
 
 @each("method", ["symmetric", "optimized"])

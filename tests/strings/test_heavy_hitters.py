@@ -80,6 +80,11 @@ def test_all_continuations_are_scored_once(symbols, start, stop):
     }
     few, _, total = hashes.search(table, rows, start, symbols, 0.0, 1)
     assert (len(few), total) == (min(1, count), count)
+    for wrong in ((stop + 1, symbols, 1), (start, 0, 1), (start, 256, 1), (start, symbols, 0)):
+        with pytest.raises(ValueError, match="do not fit"):
+            hashes.search(table, np.zeros((1, stop + 1), np.uint8), wrong[0], wrong[1], 0.0, wrong[2])
+    with pytest.raises(ValueError, match="do not fit"):
+        hashes.search(table, np.zeros((1, 0), np.uint8), 1, symbols, 0.0, 1)
     assert (kept >= 0).all()
 
 
