@@ -81,7 +81,8 @@ class SurveyClient:
         self._survey, self._ledger = survey, ledger
         self._keys = None if person is None or secret is None else PersonKeys(secret, [person])
         if ledger is not None:
-            self._keys = PersonKeys(ledger.secret(survey), [ALONE])
+            self._secret = ledger.secret(survey)
+            self._keys = PersonKeys(self._secret, [ALONE])
 
     def is_turn(self, wave: int | None = None) -> bool:
         """Return whether the person answers in a wave. It does not depend on any answer.
@@ -160,7 +161,7 @@ class SurveyClient:
         questions = [(name, survey._layout.declared[name]) for name in survey._layout.columns]
         columns = [question.read_cell(record.get(question.column or name)) for name, question in questions]
         if self._ledger is not None:
-            return message(survey, self._ledger.answer(survey, lambda: self._reports(survey, columns)))
+            return message(survey, self._ledger.answer(survey, self._secret, lambda: self._reports(survey, columns)))
         return message(survey, self._reports(survey, columns))
 
     def report(self, record: Mapping[str, Any], *, wave: int | None = None) -> Report:

@@ -6,7 +6,8 @@ import json
 import os
 import secrets
 import threading
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,15 @@ from .._schema import read_json
 if TYPE_CHECKING:
     from ._survey import Survey
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 VERSION = 1
 ENTRY = "ldpfast"  # of a mapping
 
-_LOCK = threading.RLock()  # so that two threads of a process do not both find that nothing was answered
+_LOCK = threading.RLock()  # so that two threads do not both find that nothing was answered
 
 Parts = list[tuple[int, bytes]]  # numbers of questions, and the reports
 
@@ -49,10 +55,10 @@ class Ledger:
     Notes
     -----
     The file is replaced at once, after its content has reached the disk, and before a message is returned: a crash loses no
-    answer that was sent. It holds a secret of the person and is only readable for its owner. Two processes must not use one
-    file at the same time. A ledger does not notice if it is put back to an older content, for instance from a backup: the
-    person can then answer once more. Two devices with ledgers of their own, and an app that is installed again, are two
-    persons.
+    answer that was sent. It holds a secret of the person and is only readable for its owner. Processes wait for each other by
+    a lock on the folder; on Windows they must not use one file at the same time. A ledger does not notice if it is put back to
+    an older content, for instance from a backup: the person can then answer once more. Two devices with ledgers of their own,
+    and an app that is installed again, are two persons.
 
     Privacy
     -------
@@ -93,7 +99,7 @@ class Ledger:
         ValueError
             If the ledger belongs to another series, or is damaged.
         """
-        with _LOCK:
+        with self._alone():
             data = self._read()
             if not data:
                 series = survey._series.promise.hex()
@@ -101,23 +107,28 @@ class Ledger:
                 self._write(data)
             return bytes.fromhex(_of_series(data, survey)["secret"])
 
-    def answer(self, survey: Survey, make: Callable[[], Parts]) -> Parts:
+    def answer(self, survey: Survey, secret: bytes, make: Callable[[], Parts]) -> Parts:
         """Return the reports of the person, after they are stored.
 
         Parameters
         ----------
         survey : Survey
             That of a wave, if there are waves.
+        secret : bytes
+            Secret that the client was made with.
         make : callable
             Returns the reports.
 
         Raises
         ------
         ValueError
-            If another version was answered in this wave; if the loss would exceed the promise of the series.
+            If another version was answered in this wave; if the loss would exceed the promise of the series; if the ledger
+            was replaced since the client was made.
         """
-        with _LOCK:
+        with self._alone():
             data, label = _of_series(self._read(), survey), survey.fingerprint
+            if bytes.fromhex(data["secret"]) != secret:
+                raise ValueError("store must hold the ledger that the client was made with, got another one")
             entry, most = survey._series.entry, survey._series.most_reports
             same = [answer for answer in data["answers"] if answer["wave"] == entry]
             for answer in same:
@@ -152,6 +163,20 @@ class Ledger:
                 )
             self._write(data)
             return [(q, bytes.fromhex(report)) for q, report, *_ in reports]
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other threads, and for a file other processes, from reading and writing."""
+        with _LOCK:
+            if fcntl is None or not isinstance(self._store, Path):
+                yield
+                return
+            directory = os.open(self._store.parent, os.O_RDONLY)  # the file itself is replaced
+            try:
+                fcntl.flock(directory, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(directory)
 
     def _read(self) -> dict[str, Any]:
         """Return the content; empty if there is none yet.

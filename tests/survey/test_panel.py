@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -17,6 +18,8 @@ import ldpfast as ldp
 from ldpfast import survey as surveys
 from ldpfast._person_keys import Persons
 from ldpfast.survey import Choice, Cross, Ledger, Mean, Survey, YesNo, compare, pool
+
+from ..support.process import run_python
 
 SECRET = bytes(range(32))
 TWO = {"a": YesNo(optional=True), "b": Choice(["x", "y", "z"], optional=True)}
@@ -387,6 +390,48 @@ def test_nothing_is_sent_before_it_is_stored(tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 1
     monkeypatch.undo()
     assert client.answer({"a": True}, wave=wave)
+
+
+ANSWERS_OF_PROCESSES = """
+import os
+from ldpfast.survey import Ledger, Survey, YesNo
+survey = Survey({"a": YesNo(optional=True)}, 1.0, series="together")
+start, go = os.pipe()
+for number in range(12):
+    if os.fork() == 0:
+        os.close(go)
+        os.read(start, 1)  # until the parent closes the other end
+        client = survey.client(ledger=Ledger("ledger.json"))
+        print(client.answer({"a": number % 2 == 0}).hex(), flush=True)
+        os._exit(0)
+os.close(go)
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that start at once")
+def test_processes_that_answer_at_the_same_moment_send_one_report(tmp_path):
+    """Without a lock, each draws a secret and makes a report of its own, and the last one is kept."""
+    done = run_python(f"import os; os.chdir({str(tmp_path)!r})" + ANSWERS_OF_PROCESSES)
+    messages = done.stdout.split()
+    assert (len(messages), len(set(messages)), done.stderr) == (12, 1, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.json"]
+
+
+def test_a_client_notices_that_its_ledger_was_replaced():
+    store = {}
+    client = PANEL.client(ledger=Ledger(store))
+    wave = wave_of(client)
+    store.clear()
+    with pytest.raises(ValueError, match="the ledger that the client was made with, got none"):
+        client.answer({"a": True}, wave=wave)
+    PANEL.client(ledger=Ledger(store))
+    with pytest.raises(ValueError, match="the ledger that the client was made with, got another one"):
+        client.answer({"a": True}, wave=wave)
 
 
 @pytest.mark.parametrize(
