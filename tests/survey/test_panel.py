@@ -402,7 +402,7 @@ for number in range(12):
         os.close(go)
         os.read(start, 1)  # until the parent closes the other end
         client = survey.client(ledger=Ledger("ledger.json"))
-        print(client.answer({"a": number % 2 == 0}).hex(), flush=True)
+        os.write(1, client.answer({"a": number % 2 == 0}).hex().encode() + b"\\n")
         os._exit(0)
 os.close(go)
 while True:
