@@ -1,4 +1,4 @@
-"""The commands of the server: serve, compact, export."""
+"""The commands of the server: serve, compact, close, export."""
 
 from __future__ import annotations
 
@@ -68,6 +68,14 @@ def add_commands(commands: Any) -> None:
     compact = commands.add_parser("compact", help="fold the stored messages of a server into counts, and delete them")
     _add_database(compact)
     compact.set_defaults(command=_compact)
+
+    close = commands.add_parser(
+        "close",
+        help="close a wave of a server for good: count its messages, and forget the ids of its reports",
+        epilog="Reports to it are refused from then on. The counts stay, and `ldpfast export` writes them.",
+    )
+    _add_database(close)
+    close.set_defaults(command=_close)
 
     export = commands.add_parser(
         "export",
@@ -210,6 +218,16 @@ def _compact(arguments: argparse.Namespace) -> int:
             total += count
         store.close()
     print(f"{total} messages were folded: {_without_password(arguments.database)}")
+    return 0
+
+
+def _close(arguments: argparse.Namespace) -> int:
+    with _named_errors(arguments.database):
+        store = _store(arguments)
+        folded, forgotten = store.close_waves()
+        waves = ", ".join(f"wave {wave}" for wave in store.plan.waves) or "the survey"
+        store.close()
+    print(f"closed {waves}: {folded} messages were folded, {forgotten} ids were forgotten")
     return 0
 
 

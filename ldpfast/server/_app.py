@@ -109,7 +109,15 @@ def create_app(
     """
     plan = ServerPlan.of(surveys, waves, groups)
     _check.flag("reads_need_token", reads_need_token)
-    server = _Server(Store(plan, url), tokens or Tokens.fresh(), reads_need_token, _check.flag("folds", folds))
+    store = Store(plan, url)
+    for wave in store.closed_waves():
+        store.close()
+        raise ValueError(
+            "surveys must be open, got one that was closed for good"
+            if wave is None
+            else f"waves must be open, got {wave}, which was closed for good"
+        )
+    server = _Server(store, tokens or Tokens.fresh(), reads_need_token, _check.flag("folds", folds))
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
     if origins:
         middleware.append(

@@ -28,6 +28,7 @@ MAX_WAITING = 100_000  # reports that wait for the disk
 FOLD_SECONDS = 10.0
 FOLD_MESSAGES = 50_000
 FINGERPRINT = slice(1, 9)  # of a message
+REASONS = {Status.CONFLICT: "conflict", Status.CLOSED: "closed"}  # of refused reports that are valid
 
 
 class UnavailableError(Exception):
@@ -154,9 +155,7 @@ class Receiver:
         statuses = await future
         if isinstance(statuses, UnavailableError):
             raise statuses
-        refused |= {
-            place: "conflict" for place, status in zip(places, statuses, strict=True) if status is Status.CONFLICT
-        }
+        refused |= {place: REASONS[status] for place, status in zip(places, statuses, strict=True) if status in REASONS}
         return Outcome(statuses.count(Status.ACCEPTED), statuses.count(Status.DUPLICATE), refused)
 
     # The thread -------------------------------------------------------------------------------------------------------
@@ -194,8 +193,8 @@ class Receiver:
         try:
             with self.store.write() as connection:
                 statuses = self.store.add(connection, reports)
-                refused["conflict"] += statuses.count(Status.CONFLICT)
-                self.store.refuse(connection, +refused)
+                refused.update(REASONS[status] for status in statuses if status in REASONS)
+                self.store.refuse(connection, refused)
         except Exception as error:  # whatever it is, nothing was acknowledged
             reason = "the database cannot be written" if isinstance(error, SQLAlchemyError) else type(error).__name__
             for job in jobs:

@@ -1,7 +1,7 @@
 """The database of a server: ids of reports, messages that are not folded yet, and the counts of all others.
 
-Every id is kept, so that a report that is sent again is found, whatever became of its message. Messages are folded into counts,
-and deleted, in one transaction.
+Ids are kept until their wave is closed for good, so that a report that is sent again is found, whatever became of its message.
+Messages are folded into counts, and deleted, in one transaction.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from ..reports import Aggregator
 from ._engine import WRITES, Insert, engine_of, upsert
 from ._plan import Occasion, ServerPlan
 
-VERSION = 1
+VERSION = 2
+MIGRATIONS = {
+    1: "ALTER TABLE occasions ADD COLUMN closed BOOLEAN NOT NULL DEFAULT FALSE"
+}  # from a version to the next one
 DIGEST_BYTES = 8
 CHUNK = 1000  # ids in one query
 FOLDED = 50_000  # messages that are folded together
@@ -34,6 +37,7 @@ occasions = sa.Table(
     sa.Column("occasion", sa.Integer, primary_key=True),
     sa.Column("key", sa.LargeBinary, nullable=False, unique=True),
     sa.Column("wave", sa.Integer),
+    sa.Column("closed", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 surveys = sa.Table(
     "surveys",
@@ -81,6 +85,7 @@ class Status(IntEnum):
     ACCEPTED = 0
     DUPLICATE = 1
     CONFLICT = 2
+    CLOSED = 3
 
 
 class Report(NamedTuple):
@@ -123,17 +128,17 @@ class Store:
     def __init__(self, plan: ServerPlan, url: str) -> None:
         self.plan = plan
         self.engine = engine_of(url)
-        metadata.create_all(self.engine)
-        with self.write() as connection:
-            found = connection.scalar(sa.select(about.c.version))
-            if found is None:
-                connection.execute(about.insert(), {"version": VERSION})
-            elif found != VERSION:
-                raise ValueError(f"the database must be of version {VERSION} of the server, got version {found}")
-            self._numbers = {
-                occasion.fingerprint: self._open(connection, occasion) for occasion in plan.occasions().values()
-            }
-            self._surveys = self._known_surveys(connection)
+        try:
+            metadata.create_all(self.engine)
+            with self.write() as connection:
+                self._migrate(connection)
+                self._numbers = {
+                    occasion.fingerprint: self._open(connection, occasion) for occasion in plan.occasions().values()
+                }
+                self._surveys = self._known_surveys(connection)
+        except BaseException:
+            self.close()
+            raise
         self._insert_ids = Insert(self.engine, upsert(self.engine, ids).on_conflict_do_nothing(), list(ids.columns))
         columns = [messages.c.survey, messages.c.label, messages.c.message]
         self._insert_messages = Insert(self.engine, sa.insert(messages), columns)
@@ -159,6 +164,18 @@ class Store:
         """Close all connections."""
         self.engine.dispose()
 
+    def _migrate(self, connection: sa.Connection) -> None:
+        """Bring an older database to this version, in one transaction."""
+        found = connection.scalar(sa.select(about.c.version).with_for_update())
+        if found is None:
+            connection.execute(about.insert(), {"version": VERSION})
+            return
+        if not 1 <= found <= VERSION:
+            raise ValueError(f"the database must be of version {VERSION} of the server or older, got version {found}")
+        for version in range(found, VERSION):
+            connection.execute(sa.text(MIGRATIONS[version]))
+        connection.execute(sa.update(about).values(version=VERSION))
+
     def _open(self, connection: sa.Connection, occasion: Occasion) -> tuple[int, int]:
         """Return the numbers of an occasion and of its survey, which are new or known."""
         number = _number_of(connection, occasions, {"key": occasion.key}, {"wave": occasion.number})
@@ -178,11 +195,13 @@ class Store:
         The first report with an id wins.
         """
         first: dict[tuple[int, bytes], tuple[int, bytes]] = {}
-        statuses, rows = [Status.ACCEPTED] * len(reports), []
+        statuses, rows, closed = [Status.ACCEPTED] * len(reports), [], self._closed(connection)
         for place, report in enumerate(reports):
             key, digest = (self._numbers[report.occasion.fingerprint][0], report.id), report.digest
             earlier = first.setdefault(key, (place, digest))
-            if earlier[0] != place:
+            if key[0] in closed:
+                statuses[place] = Status.CLOSED
+            elif earlier[0] != place:
                 statuses[place] = Status.DUPLICATE if earlier[1] == digest else Status.CONFLICT
             else:
                 rows.append((*key, digest))
@@ -323,6 +342,41 @@ class Store:
                     yield self._surveys[survey], label, part
 
     # Waves ------------------------------------------------------------------------------------------------------------
+
+    def _closed(self, connection: sa.Connection) -> set[int]:
+        """Return which occasions of the plan are closed for good. None can be closed before the transaction ends."""
+        numbers = {number for number, _ in self._numbers.values()}
+        chosen = sa.select(occasions.c.occasion, occasions.c.closed).where(occasions.c.occasion.in_(numbers))
+        return {number for number, closed in connection.execute(chosen.with_for_update(read=True)) if closed}
+
+    def closed_waves(self) -> list[int | None]:
+        """Return the waves of the plan that are closed for good; [None] for a survey without waves that is closed."""
+        with self.write() as connection:
+            closed = self._closed(connection)
+        of_plan = self.plan.occasions().values()
+        return sorted(
+            {one.number for one in of_plan if self._numbers[one.fingerprint][0] in closed}, key=lambda n: n or 0
+        )
+
+    def close_waves(self) -> tuple[int, int]:
+        """Close the waves of the plan for good: count their messages, and forget their ids.
+
+        Reports to them are refused from then on, also by servers that run. What was interrupted is completed by another call.
+
+        Returns
+        -------
+        folded, forgotten : int
+            Number of messages that were folded, and of ids.
+        """
+        numbers = {number for number, _ in self._numbers.values()}
+        with self.write() as connection:
+            connection.execute(sa.update(occasions).where(occasions.c.occasion.in_(numbers)).values(closed=True))
+        folded = 0
+        while count := self.fold():
+            folded += count
+        with self.write() as connection:
+            forgotten = connection.execute(sa.delete(ids).where(ids.c.occasion.in_(numbers))).rowcount
+        return folded, forgotten
 
     def _known_surveys(self, connection: sa.Connection) -> dict[int, Occasion]:
         """Return the surveys of the database by their numbers, also those of closed waves, if the plan has their version."""

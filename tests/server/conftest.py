@@ -10,8 +10,8 @@ def start_server():
     """A function that starts a `Server`. Those that still run after the test are killed."""
     servers = []
 
-    def start(*arguments):
-        servers.append(Server(*arguments))
+    def start(*arguments, **environment):
+        servers.append(Server(*arguments, **environment))
         return servers[-1]
 
     yield start

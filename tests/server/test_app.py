@@ -7,6 +7,7 @@ import json
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,10 +19,24 @@ from starlette.testclient import TestClient
 import ldpfast as ldp
 from ldpfast.server import create_app
 from ldpfast.server._access import Tokens, session_of
+from ldpfast.server._plan import ServerPlan
 from ldpfast.server._receiver import Receiver
+from ldpfast.server._store import VERSION, Report, Status, Store
 from ldpfast.survey import Choice, Survey, YesNo
 
-from ..support.server import LINES, PANEL, READ, READER, SURVEY, WRITE, body_of, line_of, reports_of
+from ..support.server import (
+    LINES,
+    PANEL,
+    READ,
+    READER,
+    SURVEY,
+    WRITE,
+    body_of,
+    line_of,
+    postgres,
+    postgres_programs,
+    reports_of,
+)
 
 TOKENS = Tokens((READ,), ())
 
@@ -152,6 +167,71 @@ def test_waves_and_versions_do_not_mix(tmp_path):
         assert client.get("/estimates?wave=1", headers=READER).json()["n"] == 60
     with served(tmp_path, [PANEL, later], waves=[1, 2]) as client:  # and opens them again, where nobody counts twice
         assert post(client, [*of(PANEL, 1, range(60)), *of(later, 2, range(30))]).json()["duplicate"] == 90
+
+
+def test_a_wave_that_is_closed_for_good_keeps_its_counts_and_forgets_its_ids(tmp_path):
+    reports = {
+        wave: [PANEL.in_wave(wave).client(bytes(32), i).report({"smokes": True}) for i in range(40)] for wave in (1, 2)
+    }
+    with served(tmp_path, PANEL, waves=[1, 2]) as client:
+        assert post(client, reports[1][:30] + reports[2][:30]).json()["accepted"] == 60
+        store = Store(ServerPlan.of(PANEL, 1, None), f"sqlite:///{tmp_path}/reports.db")  # of `ldpfast close`
+        assert store.close_waves() == (60, 30)
+        assert store.close_waves() == (0, 0)
+        store.close()
+        answer = post(client, reports[1] + reports[2]).json()  # the server that runs notices it
+        assert (answer["accepted"], answer["duplicate"]) == (10, 30)
+        assert answer["refused"] == [{"index": i, "reason": "closed"} for i in range(40)]
+        assert [client.get(f"/estimates?wave={wave}", headers=READER).json()["n"] for wave in (1, 2)] == [30, 40]
+        with client.app.state.store.read() as connection:
+            assert connection.scalar(sa.text("SELECT count(*) FROM ids")) == 40
+            assert connection.scalar(sa.text("SELECT count FROM refusals WHERE reason = 'closed'")) == 40
+    with pytest.raises(ValueError, match="waves must be open, got 1, which was closed for good"):
+        served(tmp_path, PANEL, waves=[1])
+    with served(tmp_path, PANEL, waves=[3]) as client:
+        assert client.get("/estimates?wave=1", headers=READER).json()["n"] == 30
+
+
+def test_a_closing_that_was_interrupted_refuses_reports_and_is_completed_later(tmp_path, monkeypatch):
+    reports = reports_of(SURVEY, 20)
+    with served(tmp_path) as client:
+        post(client, reports[:10])
+        store = client.app.state.store
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "fold", lambda self: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                store.close_waves()
+        assert [one["reason"] for one in post(client, reports).json()["refused"]] == ["closed"] * 20
+        assert store.close_waves() == (10, 10)
+        assert client.get("/estimates", headers=READER).json()["n"] == 10
+    with pytest.raises(ValueError, match="surveys must be open, got one that was closed for good"):
+        served(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
+    reports, plan = reports_of(SURVEY, 10), ServerPlan.of(SURVEY, None, None)
+    if kind == "postgresql" and postgres_programs() is None:
+        pytest.skip("needs PostgreSQL")
+    with postgres() if kind == "postgresql" else nullcontext(f"sqlite:///{tmp_path}/reports.db") as url:
+        occasion = next(iter(plan.occasions().values()))
+        for version in (1, 2):
+            store = Store(plan, url)
+            with store.write() as connection:
+                rows = [Report(occasion, report.id, "", report.message) for report in reports]
+                assert {*store.add(connection, rows)} == {Status.ACCEPTED if version == 1 else Status.DUPLICATE}
+                assert connection.scalar(sa.text("SELECT version FROM ldpfast")) == VERSION
+                if version == 1:  # as the first version left it
+                    connection.execute(sa.text("ALTER TABLE occasions DROP COLUMN closed"))
+                    connection.execute(sa.text("UPDATE ldpfast SET version = 1"))
+            store.close()
+        store = Store(plan, url)
+        assert store.close_waves() == (10, 10)
+        with store.write() as connection:
+            connection.execute(sa.text("UPDATE ldpfast SET version = 7"))
+        store.close()
+        with pytest.raises(ValueError, match="must be of version 2 of the server or older, got version 7"):
+            Store(plan, url)
 
 
 def test_a_repeated_survey_can_be_asked_of_a_server_one_round_at_a_time(tmp_path):
@@ -374,13 +454,6 @@ def test_too_many_waiting_reports_are_sent_away(tmp_path, monkeypatch):
         assert post(client, reports_of(SURVEY, 6)).status_code == 503
         assert post(client, reports_of(SURVEY, 5)).json()["accepted"] == 5
         assert client.get("/health").json() == {"status": "ok"}
-
-
-def test_the_database_of_another_version_is_refused(tmp_path):
-    with served(tmp_path) as client, client.app.state.store.write() as connection:
-        connection.exec_driver_sql("UPDATE ldpfast SET version = 7")
-    with pytest.raises(ValueError, match="got version 7"):
-        served(tmp_path)
 
 
 def test_commits_of_sqlite_wait_for_the_disk(tmp_path):

@@ -22,6 +22,7 @@ from ldpfast.client import SendError, Sent, send
 from ldpfast.survey import Survey
 
 from ..support.clients import build_package
+from ..support.process import NATIVE, compile_c
 from ..support.server import READER, SURVEY, free_port, postgres, postgres_programs, reports_of
 
 CLIENTS, EACH = 4, 3000
@@ -91,6 +92,22 @@ def test_reports_are_counted_once_although_the_server_is_killed_again_and_again(
     expected = SURVEY.aggregator().update([report.message for report in everything])
     assert found["n"] == len(everything)
     assert found["result"] == json.loads(json.dumps(expected.estimate().to_dict()))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_report_is_on_the_disk_before_the_answer_is_sent(start_server, folder):
+    """As the C library sees it: the write-ahead log is forced to the disk, then the answer is written to the socket."""
+    library = compile_c(folder / "order.so", NATIVE / "write_order.c", flags=("-shared", "-fPIC"))
+    order = folder / "order"
+    server = start_server(folder, f"sqlite:///{folder}/reports.db", LD_PRELOAD=str(library), LDPFAST_ORDER=str(order))
+    for report in reports_of(SURVEY, 3):
+        order.unlink()
+        assert send(server.url, report).accepted == 1
+        lines = order.read_text().splitlines()
+        assert lines.count("answer ") == 1
+        assert f"disk {folder}/reports.db-wal" in lines[: lines.index("answer ")]
+    server.stop()
 
 
 def _send_all(server, part):
@@ -163,6 +180,8 @@ def test_a_stopped_server_answers_what_it_has_received_and_the_commands_read_its
     expected = SURVEY.aggregator().update([report.message for report in reports])
     assert ldp.load((folder / "state.ldp").read_bytes()) == expected
     assert run("compact").startswith("0 messages")
+    assert run("close") == "closed the survey: 0 messages were folded, 1500 ids were forgotten\n"
+    assert run("export", "-o", folder / "state.ldp").startswith("n = 1500")
 
 
 def test_arguments_are_checked_before_the_server_starts(folder, monkeypatch, capsys):

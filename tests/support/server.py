@@ -52,8 +52,8 @@ def free_port() -> int:
 class Server:
     """A server in a process of its own, for a folder with survey.toml."""
 
-    def __init__(self, folder: Path, database: str, *options: str) -> None:
-        self.folder, self.port = folder, free_port()
+    def __init__(self, folder: Path, database: str, *options: str, **environment: str) -> None:
+        self.folder, self.port, self._environment = folder, free_port(), os.environ | environment
         (folder / "tokens").write_text(f"read {READ}\n")
         command = [sys.executable, "-m", "ldpfast", "serve", folder / "survey.toml", "--port", self.port]
         command += ["--database", database, "--token-file", folder / "tokens", *options]
@@ -66,7 +66,9 @@ class Server:
 
     def start(self) -> None:
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self.folder)
+            self.process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, cwd=self.folder, env=self._environment
+            )
         for _ in range(300):
             try:
                 with urllib.request.urlopen(f"{self.url}/health", timeout=5):
