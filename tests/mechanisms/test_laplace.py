@@ -16,22 +16,31 @@ from ..support.statistics import ALPHA, hoeffding_radius
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
+def reference_reports(mechanism, x, block=0):
+    """Return the reports of a block."""
+    coins = _coins.geometric(0.5, 512, 512, 1)
+    words = [reference.Words(KEY, f"LAPLACE{use}", block) for use in ("", "_TIES", "_ROUNDING")]
+    noise, rounding = reference.discrete_laplace(coins, *words[:2], len(x)), words[2].take(len(x), "<u2")
+    expected = []
+    for value, word, z in zip(x.astype(float), rounding, noise, strict=True):
+        index = reference.grid_index(float(value), -1.0, mechanism.grid, 512, int(word))
+        expected.append(-1.0 + mechanism.grid * (index + z + 0.5))
+    return expected
+
+
 @each("dtype", [np.float32, np.float64])
 @each("n", [1, 2, 16, 17, 512, 513, 700])
 def test_reports_equal_the_reference(isa, n, dtype):
     mechanism = ldp.Laplace(-1.0, 3.0, 0.5)
     x = np.random.default_rng(n).uniform(-1, 3, n).astype(dtype)
     x[0] = 3.0
-    coins = _coins.geometric(0.5, 512, 512, 1)
-    noise = reference.discrete_laplace(
-        coins, reference.Words(KEY, "LAPLACE", 0), reference.Words(KEY, "LAPLACE_TIES", 0), n
-    )
-    rounding = reference.Words(KEY, "LAPLACE_ROUNDING", 0).take(n, "<u2")
-    expected = []
-    for value, word, z in zip(x.astype(float), rounding, noise, strict=True):
-        index = reference.grid_index(float(value), -1.0, mechanism.grid, 512, int(word))
-        expected.append(-1.0 + mechanism.grid * (index + z + 0.5))
-    assert mechanism.privatize(x, rng=SEED).tolist() == expected
+    assert mechanism.privatize(x, rng=SEED).tolist() == reference_reports(mechanism, x)
+
+
+def test_a_block_has_8192_numbers():
+    """The first number of the second block has the first coins of that block."""
+    mechanism, x = ldp.Laplace(-1.0, 3.0, 0.5), np.random.default_rng(1).uniform(-1, 3, 8195)
+    assert mechanism.privatize(x, rng=SEED)[8192:].tolist() == reference_reports(mechanism, x[8192:], 1)
 
 
 def test_rounding_to_the_grid_preserves_the_mean():
