@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 import ldpfast as ldp
+from ldpfast.domains import Strings
 from ldpfast.estimation import GaussianMean, HistogramDensity, RangeQueries, SeriesDensity, SparseMean, TruncatedMean
 from ldpfast.survey import Repeated, YesNo
 
@@ -35,6 +36,8 @@ TABLE = pa.table({"x": [1.5, None, 12.0, 3.0], "c": ["yes", "no", None, "yes"]})
 
 def records_of(question: Any) -> Any:
     """Return five valid records."""
+    if isinstance(question.domain, Strings):
+        return ["a", "ab", "b", "", "a"]
     if question.domain.width:
         return np.linspace(-0.5, 0.5, 5 * question.domain.width).reshape(5, -1)
     if hasattr(question.domain, "labels"):
