@@ -23,19 +23,19 @@ def people(n, seed, clicks, minutes):
 
 
 arms = {"A": survey.run(people(30_000, 1, 0.30, 30), rng=1), "B": survey.run(people(30_000, 2, 0.40, 36), rng=2)}
-axes = arms["A"].plot()
+figure = arms["A"].plot()
 
 # %%
 # **What to see.** One row per answer, with 95 % intervals. Shares and means have axes of their own.
 
-axes = compare(arms).plot()
+figure = compare(arms).plot()
 
 # %%
 # **What to see.** The differences of B and A, with intervals that hold for all rows at once. An interval without zero is a
 # difference: B clicks more and stays longer.
 
 weeks = {f"week {week}": survey.run(people(20_000, week, 0.2 + 0.03 * week, 30), rng=week) for week in range(1, 9)}
-axes = compare(weeks, reference="week 1").plot_trends()
+figure = compare(weeks, reference="week 1").plot_trends()
 
 # %%
 # **What to see.** The share of clicks grows from week to week; the other answers stay as they are, within their intervals.
