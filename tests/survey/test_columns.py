@@ -159,6 +159,16 @@ def test_columns_without_any_value(values):
     assert symbols(Choice(WORDS), values) == [MISSING, MISSING]
 
 
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("value", [2, 6])
+def test_one_undeclared_integer_on_either_side_is_an_error(dtype, value):
+    survey = Survey({"a": Choice([3, 4, 5])}, 1.0)
+    x = np.full(1000, 4, dtype)
+    x[777] = value
+    with pytest.raises(ValueError, match="column 'a' must hold the declared categories 3, 4, 5; row 777 holds another"):
+        survey.run({"a": x}, rng=1)
+
+
 def test_undeclared_labels():
     assert symbols(Choice(WORDS), ["red", "pink"]) == [0, UNDECLARED]
     assert symbols(Choice(WORDS, optional=True), ["red", "pink"]) == [0, UNDECLARED]
