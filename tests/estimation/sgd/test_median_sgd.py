@@ -126,6 +126,17 @@ def test_steps_equal_the_reference(isa, rule, n, dtype):
     assert_same_walk(state, reference.median_walk(rule, words, start, x.tolist())[0])
 
 
+@each("dtype", [np.float32, np.float64])
+@each("record", [-1e9, 1e9])
+@each("rule", RULES)
+def test_positions_at_an_end_with_records_beyond_it_equal_the_reference(isa, rule, record, dtype):
+    """The truth there is that records are beyond the position."""
+    x, start = np.full(3000, record, dtype), [rule[0], 41.0, 0.25, *[0.5] * 7]
+    state, words = state_of(start), reference.Words(KEY, "MEDIAN", 3)
+    sgd.MedianSGD(*rule).run(stream.Stream(KEY), 3, x, state)
+    assert_same_walk(state, reference.median_walk(rule, words, start, x.tolist())[0])
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_steps_after_reported_bits_equal_the_reference(isa, rule):
     start = [0.5, 2.0, 0.25, *np.random.default_rng(1).uniform(0, 1, 7).tolist()]
