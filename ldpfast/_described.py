@@ -162,7 +162,8 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
     """
     if not isinstance(data, dict):
         raise TypeError(f"data must be a dict, got {type(data).__name__}")
-    kind = kind or next((kind for kind in DESCRIBED if kind in data), "mechanism")
+    # A parameter can have the name of a kind, but is a number or a description then.
+    kind = kind or next((kind for kind in DESCRIBED if isinstance(data.get(kind), str)), "mechanism")
     load_kind(kind)
     classes: dict[str, Any] = {name: found for name, found in _classes[kind].items() if found.is_complete()}
     name = data.get(kind)

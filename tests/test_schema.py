@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import ldpfast as ldp
 from ldpfast import _schema
-from ldpfast._described import from_dict
+from ldpfast._described import Described, from_dict
 from ldpfast.domains import Categories
 from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.reports import Codes
@@ -27,6 +27,7 @@ from .support.cases import each
 from .support.errors import raises
 from .support.examples import KINDS
 from .support.one_shot import PROBLEMS
+from .support.public import instances
 
 # Numbers of RFC 8785, appendix B, by their bits.
 NUMBERS = {
@@ -318,6 +319,17 @@ def test_load_refuses_schemas_of_other_versions(change):
     )
     with pytest.raises(ValueError, match=r"^data must be of this version of Warner\(epsilon=1\.0\): "):
         ldp.load(_schema.canonical_json({**schema, **change}))
+
+
+def test_load_opens_the_descriptions_of_everything():
+    """Also where a parameter has the name of a kind, such as the round of a repeated survey."""
+    described = [one for one in instances() if isinstance(one, Described)]
+    assert len(described) > 30
+    for one in described:
+        for data in (one.to_dict(), one.schema()):
+            found = ldp.load(_schema.canonical_json(data))
+            assert type(found) is type(one)
+            assert found.fingerprint == one.fingerprint
 
 
 @pytest.mark.parametrize("depth", [300, 600, 900, 5000])
