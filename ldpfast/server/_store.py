@@ -250,15 +250,21 @@ class Store:
 
     # Counts -----------------------------------------------------------------------------------------------------------
 
-    def fold(self, most: int = FOLDED) -> int:
-        """Fold the oldest messages into counts, in one transaction, and return their number."""
+    def fold(self, most: int = FOLDED, waves: set[int] | None = None) -> int:
+        """Fold the oldest messages into counts, in one transaction, and return their number.
+
+        With numbers of `waves` (occasions), only those to them.
+        """
+        chosen = list(self._surveys)
+        if waves is not None:
+            with self.read() as connection:
+                of_waves = sa.select(surveys.c.survey).where(surveys.c.occasion.in_(waves))
+                known = set(connection.scalars(of_waves))
+            chosen = [number for number in chosen if number in known]
         with self.write() as connection:
             connection.execute(sa.select(about.c.version).with_for_update())  # one process at a time
             oldest = (
-                sa.select(messages.c.place)
-                .where(messages.c.survey.in_(list(self._surveys)))
-                .order_by(messages.c.place)
-                .limit(most)
+                sa.select(messages.c.place).where(messages.c.survey.in_(chosen)).order_by(messages.c.place).limit(most)
             )
             taken = sa.delete(messages).where(messages.c.place.in_(oldest.scalar_subquery()))
             rows = connection.execute(taken.returning(messages.c.survey, messages.c.label, messages.c.message)).all()
@@ -331,7 +337,7 @@ class Store:
             If the database cannot be written.
         """
         with self.write() as connection:
-            connection.execute(sa.update(about).values(version=VERSION))
+            connection.execute(sa.update(about).values(version=about.c.version))
 
     def pending(self, connection: sa.Connection) -> Iterator[tuple[Occasion, str, list[bytes]]]:
         """Yield the messages that are not folded, by survey and label, in pieces."""
@@ -372,7 +378,7 @@ class Store:
         with self.write() as connection:
             connection.execute(sa.update(occasions).where(occasions.c.occasion.in_(numbers)).values(closed=True))
         folded = 0
-        while count := self.fold():
+        while count := self.fold(waves=numbers):
             folded += count
         with self.write() as connection:
             forgotten = connection.execute(sa.delete(ids).where(ids.c.occasion.in_(numbers))).rowcount

@@ -27,6 +27,8 @@ ENTRY = "ldpfast"  # of a mapping
 
 _LOCK = threading.RLock()  # so that two threads do not both find that nothing was answered
 
+_inside: list[Ledger] = []  # at most one, which is read or written
+
 Parts = list[tuple[int, bytes]]  # numbers of questions, and the reports
 
 
@@ -168,15 +170,22 @@ class Ledger:
     def _alone(self) -> Iterator[None]:
         """Keep other threads, and for a file other processes, from reading and writing."""
         with _LOCK:
-            if fcntl is None or not isinstance(self._store, Path):
-                yield
-                return
-            directory = os.open(self._store.parent, os.O_RDONLY)  # the file itself is replaced
+            if _inside:
+                raise RuntimeError("a ledger must not be used by a signal handler that interrupts its use")
+            _inside.append(self)
             try:
-                fcntl.flock(directory, fcntl.LOCK_EX)
-                yield
+                if fcntl is None or not isinstance(self._store, Path):
+                    yield
+                    return
+                directory = os.open(self._store.parent, os.O_RDONLY)  # the file itself is replaced
+                try:
+                    fcntl.flock(directory, fcntl.LOCK_EX)
+                    yield
+                finally:
+                    fcntl.flock(directory, fcntl.LOCK_UN)  # a process that was forked meanwhile shares the lock
+                    os.close(directory)
             finally:
-                os.close(directory)
+                _inside.pop()
 
     def _read(self) -> dict[str, Any]:
         """Return the content; empty if there is none yet.

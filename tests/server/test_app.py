@@ -176,7 +176,7 @@ def test_a_wave_that_is_closed_for_good_keeps_its_counts_and_forgets_its_ids(tmp
     with served(tmp_path, PANEL, waves=[1, 2]) as client:
         assert post(client, reports[1][:30] + reports[2][:30]).json()["accepted"] == 60
         store = Store(ServerPlan.of(PANEL, 1, None), f"sqlite:///{tmp_path}/reports.db")  # of `ldpfast close`
-        assert store.close_waves() == (60, 30)
+        assert store.close_waves() == (30, 30)
         assert store.close_waves() == (0, 0)
         store.close()
         answer = post(client, reports[1] + reports[2]).json()  # the server that runs notices it
@@ -198,7 +198,7 @@ def test_a_closing_that_was_interrupted_refuses_reports_and_is_completed_later(t
         post(client, reports[:10])
         store = client.app.state.store
         with monkeypatch.context() as patch:
-            patch.setattr(Store, "fold", lambda self: 1 / 0)
+            patch.setattr(Store, "fold", lambda self, **_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 store.close_waves()
         assert [one["reason"] for one in post(client, reports).json()["refused"]] == ["closed"] * 20
@@ -226,6 +226,7 @@ def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
                     connection.execute(sa.text("UPDATE ldpfast SET version = 1"))
             store.close()
         store = Store(plan, url)
+        store.touch()
         assert store.close_waves() == (10, 10)
         with store.write() as connection:
             connection.execute(sa.text("UPDATE ldpfast SET version = 7"))

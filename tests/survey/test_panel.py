@@ -422,6 +422,17 @@ def test_processes_that_answer_at_the_same_moment_send_one_report(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.json"]
 
 
+def test_an_answer_within_an_answer_is_refused(tmp_path):
+    """As by a signal handler."""
+    survey = Survey({"a": YesNo(optional=True)}, 1.0)
+    for store in ({}, tmp_path / "ledger.json"):
+        ledger = Ledger(store)
+        client = survey.client(ledger=ledger)
+        with ledger._alone(), pytest.raises(RuntimeError, match="signal handler"):
+            client.answer({"a": True})
+        assert client.answer({"a": True}) == client.answer({"a": False})
+
+
 def test_a_client_notices_that_its_ledger_was_replaced():
     store = {}
     client = PANEL.client(ledger=Ledger(store))
