@@ -172,8 +172,10 @@ class Store:
             return
         if not 1 <= found <= VERSION:
             raise ValueError(f"the database must be of version {VERSION} of the server or older, got version {found}")
+        columns = {column["name"] for column in sa.inspect(connection).get_columns("occasions")}
         for version in range(found, VERSION):
-            connection.execute(sa.text(MIGRATIONS[version]))
+            if "closed" not in columns:  # an older server that runs can have put its version back
+                connection.execute(sa.text(MIGRATIONS[version]))
         connection.execute(sa.update(about).values(version=VERSION))
 
     def _open(self, connection: sa.Connection, occasion: Occasion) -> tuple[int, int]:
