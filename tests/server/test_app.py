@@ -208,7 +208,7 @@ def test_a_closing_that_was_interrupted_refuses_reports_and_is_completed_later(t
         served(tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
     reports, plan = reports_of(SURVEY, 10), ServerPlan.of(SURVEY, None, None)
     if kind == "postgresql" and postgres_programs() is None:
