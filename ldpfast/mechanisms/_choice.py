@@ -292,8 +292,8 @@ def for_ball(
 
     Notes
     -----
-    n E|value - mean|^2 is B^2 - |mean|^2 for the scale B of a mechanism, whatever the records are, if the mean is that of the
-    population from which people are drawn. For the mean of given records that are short, `LaplaceVector` can have a smaller
+    For the mean of a population from which people are drawn, n E|value - mean|^2 is B^2 - |mean|^2 for the scale B of a
+    mechanism, whatever the records are. For the mean of given records that are short, `LaplaceVector` can have a smaller
     error in few dimensions at large `epsilon`, for instance in two dimensions from 6 on.
 
     Warns

@@ -137,9 +137,8 @@ def best_design(epsilon: float, outputs: int) -> Design:
     odds = math.exp(min(max(epsilon, SMALLEST_EPSILON), LARGEST_EPSILON))
     designs = [design for design in table_of_designs() if len(design.values) <= outputs]
     best = min(designs, key=lambda design: worst_variance(*design.moments(odds)))
-    if (
-        outputs < MAX_OUTPUTS
-    ):  # with all codes, those of the table are better from epsilon 0.15 on, and 0.5 % worse below
+    if outputs < MAX_OUTPUTS:
+        # With all codes, those of the table are better from epsilon 0.15 on, and at most 0.5 % worse below.
         equal = best_equal_design(epsilon, MAX_EQUAL)
         if _variance(equal, odds) < worst_variance(*best.moments(odds)):
             return equal

@@ -252,17 +252,14 @@ class Store:
 
     # Counts -----------------------------------------------------------------------------------------------------------
 
-    def fold(self, most: int = FOLDED, waves: set[int] | None = None) -> int:
+    def fold(self, most: int = FOLDED, numbers: set[int] | None = None) -> int:
         """Fold the oldest messages into counts, in one transaction, and return their number.
 
-        With numbers of `waves` (occasions), only those to them.
+        With numbers of occasions, only messages to these.
         """
-        chosen = list(self._surveys)
-        if waves is not None:
-            with self.read() as connection:
-                of_waves = sa.select(surveys.c.survey).where(surveys.c.occasion.in_(waves))
-                known = set(connection.scalars(of_waves))
-            chosen = [number for number in chosen if number in known]
+        chosen = sa.select(surveys.c.survey).where(surveys.c.survey.in_(list(self._surveys)))
+        if numbers is not None:
+            chosen = chosen.where(surveys.c.occasion.in_(numbers))
         with self.write() as connection:
             connection.execute(sa.select(about.c.version).with_for_update())  # one process at a time
             oldest = (
@@ -380,7 +377,7 @@ class Store:
         with self.write() as connection:
             connection.execute(sa.update(occasions).where(occasions.c.occasion.in_(numbers)).values(closed=True))
         folded = 0
-        while count := self.fold(waves=numbers):
+        while count := self.fold(numbers=numbers):
             folded += count
         with self.write() as connection:
             forgotten = connection.execute(sa.delete(ids).where(ids.c.occasion.in_(numbers))).rowcount
