@@ -201,7 +201,7 @@ class RankedSigns(Mechanism):
         signal, square = self._mix(float(sums[least]), 0.0), self._mix(float(squares[least]), float(squares[0]))
         along = square + signs  # at least the second moment along the record, in units of 1 / signal
         if dim <= MAX_ORTHOGONAL:
-            # A product has a normal row divided by its norm, which is c(d) sqrt(2 / pi) in the mean.
+            # The row of a product is normal, divided by its norm, which is c(d) sqrt(2 / pi) in the mean.
             signal /= half_space_constant(dim) * math.sqrt(2 / math.pi)
             along /= dim
             norm = largest = math.sqrt(signs)
