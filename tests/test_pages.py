@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import tomllib
 from fnmatch import fnmatch
 from itertools import pairwise
@@ -12,6 +11,7 @@ from pathlib import Path
 import matplotlib
 import pytest
 from matplotlib import pyplot
+from matplotlib.figure import Figure
 
 from .support.documentation import toctree_entries
 from .support.labels import has_unit
@@ -60,21 +60,30 @@ def test_readme_start_page_and_metadata_begin_with_the_same_sentence():
     assert "docs/accuracy.png" in included
 
 
+def figures_of(path: Path) -> list[Figure]:
+    """Run the blocks of an example; return the figures that the gallery shows: those of pyplot, and results in `figure`."""
+    matplotlib.use("Agg")
+    before, names, figures = set(pyplot.get_fignums()), {"__name__": "__main__"}, []
+    for block in path.read_text().split("\n# %%\n"):
+        exec(compile(block, path, "exec"), names)
+        figures += [figure for figure in [names.pop("figure", None)] if figure is not None]
+    return [*figures, *(pyplot.figure(number) for number in set(pyplot.get_fignums()) - before)]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_plots_of_the_gallery_have_labels_and_a_caption(path):
-    matplotlib.use("Agg")
-    before = set(pyplot.get_fignums())
-    runpy.run_path(str(path))
-    (number,) = set(pyplot.get_fignums()) - before
-    figure = pyplot.figure(number)
-    panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
-    assert panels
-    assert all(has_unit(ax.get_xlabel()) and has_unit(ax.get_ylabel()) for ax in panels)
-    pyplot.close(figure)
+    figures = figures_of(path)
+    assert figures
+    panels = [ax for figure in figures for ax in figure.axes if ax.get_label() != "<colorbar>"]
+    assert all(figure.axes for figure in figures)
+    for ax in panels:  # each of small multiples has its quantity as its title
+        title = ax.get_title(loc="left")
+        assert has_unit(title) if title else has_unit(ax.get_xlabel()) and has_unit(ax.get_ylabel())
+    pyplot.close("all")
     text = path.read_text()
     assert text.startswith('"""\n')
-    assert text.count("# **What to see.**") == 1
+    assert text.count("# **What to see.**") == len(figures)
 
 
 def captions(text: str) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .._typing import Floats
 
 NODES = 64  # of the quadrature; the error of a probability is below 1e-9
-FAR = 9.0  # standard deviations that a normal number does not exceed
+FAR_OUT = 1e-14  # probability of either tail that the quadrature leaves out
 
 
 @dataclass(frozen=True)
@@ -44,30 +44,59 @@ class Spread:
 HALF_SPACES = Spread(1.0, 1.0, math.inf)
 
 
-def mixture_probability(limit: Floats, first: Floats, rest: Floats, dim: int) -> Floats:
+def mixture_probability(limit: Floats, first: Floats, rest: Floats, dim: int, directions: int = 1) -> Floats:
     """Return the probability that first a + rest b is at most `limit`.
 
-    a and b have chi-square distributions with 1 and dim - 1 degrees of freedom.
+    a and b have chi-square distributions with `directions` and dim - directions degrees of freedom.
     """
-    from scipy.special import chdtr, ndtr
+    from scipy.special import chdtr, chdtri, ndtr
 
     limit, first, rest = np.broadcast_arrays(limit, first, rest)
     first, rest = np.maximum(first, 1e-300), np.maximum(rest, 1e-300)
-    end = np.sqrt(limit / first)  # of the normal number whose square is a
     if dim == 1:
-        return np.asarray(2 * ndtr(end) - 1)
-    angles, weights = np.polynomial.legendre.leggauss(NODES)
-    most = np.arcsin(np.minimum(1, FAR / np.maximum(end, 1e-300)))
-    angle = most[..., np.newaxis] * (angles + 1) / 2
-    normal = end[..., np.newaxis] * np.sin(angle)
-    left = (limit / rest)[..., np.newaxis] * np.cos(angle) ** 2
-    density = np.exp(-(normal**2) / 2) * math.sqrt(2 / math.pi)
-    values = chdtr(dim - 1, left) * density * end[..., np.newaxis] * np.cos(angle)
-    return np.asarray(np.minimum(values @ weights * most / 2, 1.0))
+        return np.asarray(2 * ndtr(np.sqrt(limit / first)) - 1)
+    if directions == dim:
+        return np.asarray(chdtr(dim, limit / first))
+    # The integral is over the number that spreads less: the probability of the other one varies slowly.
+    exchange = first**2 * directions > rest**2 * (dim - directions)
+    outer, inner = np.where(exchange, rest, first), np.where(exchange, first, rest)
+    freedom = np.where(exchange, dim - directions, directions)
+    end = limit / outer
+    smallest, largest = chdtri(freedom, 1 - FAR_OUT), chdtri(freedom, FAR_OUT)
+    start, stop = (np.arcsin(np.sqrt(np.minimum(1, x / np.maximum(end, 1e-300)))) for x in (smallest, largest))
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    half = (stop - start) / 2
+    angle = start[..., np.newaxis] + half[..., np.newaxis] * (nodes + 1)
+    end, freedom = end[..., np.newaxis], freedom[..., np.newaxis]
+    number = end * np.sin(angle) ** 2
+    left = (limit / inner)[..., np.newaxis] * np.cos(angle) ** 2
+    values = chdtr(dim - freedom, left) * _chi_density(np.sqrt(number), freedom) * np.sqrt(end) * np.cos(angle)
+    return np.asarray(np.minimum(values @ weights * half, 1.0))
 
 
-def mixture_quantile(probability: float, first: float, rest: float, dim: int) -> float:
-    """Return the limit that has the given `mixture_probability`."""
+def _chi_density(length: Floats, freedom: Floats) -> Floats:
+    """Return the density of the length of a vector of independent standard normal numbers."""
+    from scipy.special import gammaln, xlogy
+
+    return np.asarray(
+        np.exp(xlogy(freedom - 1, length) - length**2 / 2 - (freedom / 2 - 1) * math.log(2) - gammaln(freedom / 2))
+    )
+
+
+def least_probability(limit: Floats, first: Floats, rest: Floats, dim: int) -> Floats:
+    """Return the least probability that the squared length of the noise is at most `limit`.
+
+    `first` is the variance in one direction and `rest` that in each other, if all records that are free have one direction. They
+    may also spread over several directions, which then share the excess of `first`. For large limits one direction is the
+    worst, for small ones many are.
+    """
+    first, rest = np.asarray(first), np.asarray(rest)
+    counts = [1 << k for k in range(dim.bit_length()) if 1 << k < dim] + [dim]
+    return np.min([mixture_probability(limit, rest + (first - rest) / m, rest, dim, m) for m in counts], axis=0)
+
+
+def largest_quantile(probability: float, first: float, rest: float, dim: int) -> float:
+    """Return the limit that has the given `least_probability`."""
     from scipy.optimize import brentq
     from scipy.special import chdtri
 
@@ -75,7 +104,7 @@ def mixture_quantile(probability: float, first: float, rest: float, dim: int) ->
         return first * float(chdtri(dim, 1 - probability))
 
     def excess(limit: float) -> float:
-        return float(mixture_probability(np.array(limit), np.array(first), np.array(rest), dim)) - probability
+        return float(least_probability(np.array(limit), np.array(first), np.array(rest), dim)) - probability
 
     most = max(first, rest) * float(chdtri(dim, (1 - probability) / 2))
     return float(brentq(excess, 0.0, most, xtol=1e-12 * most, rtol=1e-12))
@@ -89,7 +118,7 @@ class Region:
     C(m), the diagonal covariance of the noise minus the outer product of m - center with itself over n, and the limit of
     (value - m)^T C(m)^-1 (value - m) is a quantile of the chi-square distribution. For other mechanisms the covariance
     depends on the directions of the records too, but the sum of the variances does not. The length of value - m is compared
-    with a quantile that is right if the records spread as little as a mean of m allows, and too large otherwise.
+    with the largest quantile over all directions that the records of a mean of m may have.
 
     Attributes
     ----------
@@ -126,7 +155,7 @@ class Region:
     def __post_init__(self) -> None:
         dim = len(self.value)
         first, rest = (float(weight) for weight in self._spread.weights(np.array(0.0), dim))
-        object.__setattr__(self, "limit", mixture_quantile(self.confidence, first, rest, dim))
+        object.__setattr__(self, "limit", largest_quantile(self.confidence, first, rest, dim))
 
     @property
     def radii(self) -> Floats:
@@ -152,4 +181,4 @@ class Region:
             norm = np.minimum(square, 1 - 1e-9)  # below 1 for every possible mean
             return distance + (away * mean).sum(axis=-1) ** 2 / (1 - norm) <= self.limit
         first, rest = self._spread.weights(np.minimum(square, self._spread.radius**2), len(self.value))
-        return mixture_probability(distance, first, rest, len(self.value)) <= self.confidence
+        return least_probability(distance, first, rest, len(self.value)) <= self.confidence

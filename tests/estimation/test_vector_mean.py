@@ -10,7 +10,7 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast.estimation import VectorMean
-from ldpfast.estimation._region import Spread, mixture_probability, mixture_quantile
+from ldpfast.estimation._region import Spread, largest_quantile, least_probability, mixture_probability
 from ldpfast.mechanisms import for_ball, for_box
 
 from ..support.errors import raises
@@ -164,17 +164,48 @@ def test_a_mechanism_for_other_records_is_refused(arguments, error, message):
 # Regions --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim, rest", [(1, 0.0), (2, 0.7), (3, 1e-5), (7, 1.0), (100, 0.02), (512, 0.9)])
-def test_probabilities_of_mixtures_follow_the_definition(dim, rest):
+@pytest.mark.parametrize(
+    "dim, directions, rest",
+    [
+        (1, 1, 0.0),
+        (2, 1, 0.7),
+        (3, 1, 1e-5),
+        (3, 2, 50.0),
+        (7, 1, 1.0),
+        (100, 16, 0.02),
+        (512, 1, 0.9),
+        (512, 256, 4.0),
+    ],
+)
+def test_probabilities_of_mixtures_follow_the_definition(dim, directions, rest):
     """By a sample, and for equal weights the chi-square distribution."""
     generator = np.random.default_rng(1)
-    sample = 3 * generator.chisquare(1, 200_000) + (rest * generator.chisquare(dim - 1, 200_000) if dim > 1 else 0)
+    sample = 3 * generator.chisquare(directions, 200_000)
+    if dim > directions:
+        sample += rest * generator.chisquare(dim - directions, 200_000)
     for limit in np.quantile(sample, (0.05, 0.5, 0.95)):
-        probability = float(mixture_probability(limit, np.array(3.0), np.array(rest), dim))
+        probability = float(mixture_probability(limit, np.array(3.0), np.array(rest), dim, directions))
         assert probability == pytest.approx((sample <= limit).mean(), abs=0.006)
-        assert mixture_quantile(probability, 3.0, rest, dim) == pytest.approx(limit, rel=1e-6)
-    equal = mixture_probability(np.array([1.0, dim, 3.0 * dim]), np.array(1.0), np.array(1.0), dim)
-    np.testing.assert_allclose(equal, stats.chi2.cdf([1.0, dim, 3.0 * dim], dim), rtol=1e-9, atol=1e-12)
+    limits = np.array([1.0, dim, 3.0 * dim])
+    equal = mixture_probability(limits, np.array(1.0), np.array(1.0), dim, directions)
+    np.testing.assert_allclose(equal, stats.chi2.cdf(limits, dim), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dim, excess", [(2, 1.0), (3, 0.2), (20, 5.0), (1000, 300.0)])
+def test_the_quantile_of_a_region_is_enough_for_records_in_any_number_of_directions(dim, excess):
+    """At 95 % one direction is the worst; at 50 to 80 % others are, whose share of the excess is smaller."""
+    rest = (dim - excess) / dim
+    for confidence in (0.5, 0.7, 0.8, 0.95):
+        limit = largest_quantile(confidence, rest + excess, rest, dim)
+        found = [
+            float(mixture_probability(np.array(limit), np.array(rest + excess / m), np.array(rest), dim, m))
+            for m in sorted({int(m) for m in np.geomspace(1, dim, 100)})
+        ]
+        assert min(found) == pytest.approx(confidence, abs=2e-3)
+        first, others = np.array(rest + excess), np.array(rest)
+        assert float(least_probability(np.array(limit), first, others, dim)) == pytest.approx(confidence, abs=1e-9)
+        if confidence == 0.95:
+            assert found[0] == min(found)
 
 
 def test_variances_of_a_spread_are_those_of_the_least_favorable_records():
