@@ -216,8 +216,11 @@ def _compact(arguments: argparse.Namespace) -> int:
         store = _store(arguments)
         while count := store.fold():
             total += count
+        left = store.versions_to_fold()
         store.close()
     print(f"{total} messages were folded: {_without_password(arguments.database)}")
+    if left:
+        print(f"messages to other versions stay as they are: {', '.join(map(str, left))}")
     return 0
 
 
@@ -286,7 +289,7 @@ def _store(arguments: argparse.Namespace) -> Any:
     from ..server._store import Store
 
     surveys, groups = _read_surveys(arguments.surveys)
-    return Store(ServerPlan.of(surveys, arguments.wave, groups), arguments.database)
+    return Store(ServerPlan.of(surveys, arguments.wave, groups), arguments.database, is_new=False)
 
 
 # The demo -------------------------------------------------------------------------------------------------------------

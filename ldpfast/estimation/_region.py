@@ -86,9 +86,9 @@ def _chi_density(length: Floats, freedom: Floats) -> Floats:
 def least_probability(limit: Floats, first: Floats, rest: Floats, dim: int) -> Floats:
     """Return the least probability that the squared length of the noise is at most `limit`.
 
-    `first` is the variance in one direction and `rest` that in each other, if all records that are free have one direction. They
-    may also spread over several directions, which then share the excess of `first`. For large limits one direction is the
-    worst, for small ones many are.
+    `first` is the variance in one direction and `rest` in each other, if all records that are free have one direction. They
+    may also have several directions, which then share the excess of `first`. For large limits one direction is the worst, for
+    small ones many are.
     """
     first, rest = np.asarray(first), np.asarray(rest)
     counts = [1 << k for k in range(dim.bit_length()) if 1 << k < dim] + [dim]

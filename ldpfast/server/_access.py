@@ -6,7 +6,9 @@ import hashlib
 import hmac
 import os
 import secrets
+import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -45,10 +47,7 @@ class Tokens:
             If a line is another one; if a token is short; if there is none for reading.
         """
         if not path.exists():
-            found = cls.fresh()
-            with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-                file.write(f"read {found.read[0]}\n")
-            return found
+            _write_new(path, f"read {cls.fresh().read[0]}\n")
         listed: dict[str, list[str]] = {"read": [], "write": []}
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if not line.strip() or line.startswith("#"):
@@ -75,6 +74,18 @@ class Tokens:
             return True
         given = _bearer(authorization)
         return given is not None and _is_one_of(given, self.write)
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a file that only this user can read. Of several processes that do so, the first one wins."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        with suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        os.unlink(temporary)
 
 
 def session_of(token: str) -> str:

@@ -300,9 +300,10 @@ class _Server:
         token = fields.get("token", [""])[0].strip()
         if not token or not self.tokens.may_read(f"Bearer {token}", None):
             return HTMLResponse(_page.login(True), 401, headers=HEADERS)
-        response = RedirectResponse("/", 303, headers=HEADERS)
+        response = RedirectResponse("./", 303, headers=HEADERS)
         secure = request.url.hostname not in (*LOCAL, "::1")  # others come through a proxy with TLS
-        response.set_cookie(COOKIE, session_of(token), httponly=True, samesite="strict", secure=secure)
+        # Without a path the cookie is for the folder of the call, wherever a proxy shows it.
+        response.set_cookie(COOKIE, session_of(token), path=None, httponly=True, samesite="strict", secure=secure)
         return response
 
     async def style(self, _: Request) -> Response:

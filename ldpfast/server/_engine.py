@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 BUSY_SECONDS = 30
 WRITES = "ldpfast_writes"  # option of connections whose transactions write
+SET_UP = 0x6C647066617374  # number of the lock of PostgreSQL for processes that start on one database
 
 
 def engine_of(url: str) -> sa.Engine:
@@ -35,7 +39,7 @@ def engine_of(url: str) -> sa.Engine:
     def _settings(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # transactions begin below, and not where the driver sees fit
         cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode = WAL")
+        _use_wal(cursor)
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.close()
 
@@ -46,6 +50,29 @@ def engine_of(url: str) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _use_wal(cursor: Any) -> None:
+    """Switch a new file to its write-ahead log. SQLite does not wait here for another process that does the same."""
+    end = time.monotonic() + BUSY_SECONDS
+    while cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+def file_of(engine: sa.Engine) -> Path | None:
+    """Return the file of a database of SQLite; None for PostgreSQL."""
+    return Path(str(engine.url.database)) if engine.dialect.name == "sqlite" else None
+
+
+def wait_for_turn(connection: sa.Connection) -> None:
+    """Let other processes that set up the same database finish first. SQLite has one writer at a time anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SET_UP)))
 
 
 def upsert(engine: sa.Engine, table: sa.Table) -> Any:

@@ -30,11 +30,11 @@ NUMBERS = ("estimate", "stderr", "low", "high", "n")
 
 
 def document(title: str, body: str) -> str:
-    """Return a page with a title. `body` is HTML."""
+    """Return a page with a title. `body` is HTML, whose links are relative: a proxy may show the page under a path."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{escape(title)}</title><link rel="stylesheet" href="/style.css"></head>\n'
+        f'<title>{escape(title)}</title><link rel="stylesheet" href="style.css"></head>\n'
         f"<body><main>{body}</main></body></html>\n"
     )
 
@@ -45,7 +45,7 @@ def login(failed: bool) -> str:
     return document(
         "Estimates",
         f"""<h1>Estimates</h1>{wrong}
-<form method="post" action="/login"><label for="token">Token for reading</label><br>
+<form method="post" action="login"><label for="token">Token for reading</label><br>
 <input id="token" name="token" type="password" autocomplete="current-password" required> <button>Show estimates</button></form>
 <p class="note">The token is in the file that the server was started with.</p>""",
     )
@@ -66,9 +66,9 @@ def dashboard(
         parts.append(f"<h2>Answers{of}</h2><div class=scroll>{_table(result.table().columns)}</div>")
         parts.append("<p class=note>Estimates with standard errors and 95 % intervals, each for one number.</p>")
         if label is None:
-            parts.append(f'<img src="/plot.svg?{_query(shown.occasion)}" alt="Answers with their intervals">')
+            parts.append(f'<img src="plot.svg?{_query(shown.occasion)}" alt="Answers with their intervals">')
     if has_trend:
-        parts.append('<h2>Trend</h2><img src="/trend.svg" alt="Answers over the waves, with their intervals">')
+        parts.append('<h2>Trend</h2><img src="trend.svg" alt="Answers over the waves, with their intervals">')
     parts.append(f"<h2>Reports</h2><div class=scroll>{_reports(shown, occasions, summary)}</div>")
     parts.append(_refused(summary))
     parts.append(_promise(survey, loss))
@@ -91,14 +91,14 @@ def _choices(shown: Results, label: str | None, occasions: Sequence[Occasion]) -
         for one in occasions:
             text = f"{'' if one.number is None else f'wave {one.number}, '}version {one.survey.revision}"
             current = ' aria-current="page"' if one is shown.occasion else ""
-            links.append(f'<a href="/?{_query(one)}"{current}>{text}</a>')
+            links.append(f'<a href="?{_query(one)}"{current}>{text}</a>')
     if len(shown.by_label) > 1:
         links += [
-            f'<a href="/?{_query(shown.occasion)}&amp;group={quote(name, safe="")}">group {escape(name)}</a>'
+            f'<a href="?{_query(shown.occasion)}&amp;group={quote(name, safe="")}">group {escape(name)}</a>'
             for name in shown.by_label
         ]
         if label is not None:
-            links.append(f'<a href="/?{_query(shown.occasion)}">all groups</a>')
+            links.append(f'<a href="?{_query(shown.occasion)}">all groups</a>')
     return f'<nav aria-label="Waves and groups">{" ".join(links)}</nav>' if links else ""
 
 

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from .._load import load
 from ..reports import Aggregator
-from ._engine import WRITES, Insert, engine_of, upsert
+from ._engine import WRITES, Insert, engine_of, file_of, upsert, wait_for_turn
 from ._plan import Occasion, ServerPlan
 
 VERSION = 2
@@ -118,19 +118,25 @@ class Store:
     plan : ServerPlan
     url : str
         Of SQLAlchemy: "sqlite:///reports.db", or one that begins with "postgresql+psycopg://".
+    is_new : bool, default True
+        Whether the database, and what of the plan it does not have, is made. Without this they must be there.
 
     Raises
     ------
     ValueError
-        If the database belongs to another version of this package.
+        If the database belongs to another version of this package; if it does not have a survey of the plan, and `is_new` is
+        False.
     """
 
-    def __init__(self, plan: ServerPlan, url: str) -> None:
+    def __init__(self, plan: ServerPlan, url: str, *, is_new: bool = True) -> None:
         self.plan = plan
         self.engine = engine_of(url)
         try:
-            metadata.create_all(self.engine)
+            if not is_new:
+                self._check_known()
             with self.write() as connection:
+                wait_for_turn(connection)
+                metadata.create_all(connection)
                 self._migrate(connection)
                 self._numbers = {
                     occasion.fingerprint: self._open(connection, occasion) for occasion in plan.occasions().values()
@@ -163,6 +169,23 @@ class Store:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+    def _check_known(self) -> None:
+        """Raise an error if the database is not there, or no server ever received a survey of the plan in it."""
+        path = file_of(self.engine)
+        if path is not None and not path.exists():
+            raise ValueError(f"the database must be that of a server, got a file that does not exist: {str(path)!r}")
+        with self.read() as connection:
+            if not sa.inspect(connection).has_table(surveys.name):
+                raise ValueError("the database must be that of a server, got one without its tables")
+            known = {bytes(row.fingerprint) for row in connection.execute(sa.select(surveys.c.fingerprint))}
+        for occasion in self.plan.occasions().values():
+            if occasion.fingerprint not in known:
+                wave = f" in wave {occasion.number}" if occasion.number is not None else ""
+                raise ValueError(
+                    f"the survey (version {occasion.survey.revision}){wave} must be one that a server has received in this "
+                    f"database, got fingerprint {occasion.fingerprint.hex()}, which it does not have"
+                )
 
     def _migrate(self, connection: sa.Connection) -> None:
         """Bring an older database to this version, in one transaction."""
@@ -346,6 +369,17 @@ class Store:
                 if survey in self._surveys:
                     yield self._surveys[survey], label, part
 
+    def versions_to_fold(self) -> list[int]:
+        """Return the versions that have messages to fold, and that the plan does not have."""
+        with self.read() as connection:
+            return self._other_versions(connection, sa.true())
+
+    def _other_versions(self, connection: sa.Connection, chosen: Any) -> list[int]:
+        """Return the versions that have messages to fold among chosen surveys, and that the plan does not have."""
+        asked = sa.select(surveys.c.revision).join(messages, messages.c.survey == surveys.c.survey)
+        missing = asked.where(chosen & surveys.c.survey.not_in(list(self._surveys))).distinct()
+        return sorted(connection.scalars(missing))
+
     # Waves ------------------------------------------------------------------------------------------------------------
 
     def _closed(self, connection: sa.Connection) -> set[int]:
@@ -372,9 +406,19 @@ class Store:
         -------
         folded, forgotten : int
             Number of messages that were folded, and of ids.
+
+        Raises
+        ------
+        ValueError
+            If there are messages to a version that the plan does not have, which could not be folded. Nothing is closed then.
         """
         numbers = {number for number, _ in self._numbers.values()}
         with self.write() as connection:
+            other = self._other_versions(connection, surveys.c.occasion.in_(numbers))
+            if other:
+                raise ValueError(
+                    f"surveys must have all versions that reports were received for, got none with version {other[0]}"
+                )
             connection.execute(sa.update(occasions).where(occasions.c.occasion.in_(numbers)).values(closed=True))
         folded = 0
         while count := self.fold(numbers=numbers):

@@ -5,15 +5,19 @@ from __future__ import annotations
 import io
 import json
 import re
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
+from html import unescape
 from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 import ldpfast as ldp
@@ -208,6 +212,43 @@ def test_a_closing_that_was_interrupted_refuses_reports_and_is_completed_later(t
         served(tmp_path)
 
 
+def test_a_wave_is_closed_with_all_versions_that_have_reports(tmp_path):
+    later = PANEL.revise(add={"drinks": YesNo(optional=True)})
+    with served(tmp_path, [PANEL, later], waves=1) as client:
+        reports = [later.in_wave(1).client(bytes(32), i).report({"drinks": True}) for i in range(20)]
+        post(client, reports)
+        url = f"sqlite:///{tmp_path}/reports.db"
+        store = Store(ServerPlan.of(PANEL, 1, None), url, is_new=False)
+        with pytest.raises(ValueError, match="got none with version 2"):
+            store.close_waves()
+        assert post(client, reports).json()["duplicate"] == 20
+        assert (store.fold(), store.versions_to_fold()) == (0, [2])
+        store.close()
+        store = Store(ServerPlan.of([PANEL, later], 1, None), url, is_new=False)
+        assert store.close_waves() == (20, 20)
+        store.close()
+
+
+def test_commands_do_not_make_what_no_server_had(tmp_path):
+    """A typing error in a database, a survey or a wave is an error, and writes nothing."""
+    with served(tmp_path, PANEL, waves=1):
+        pass
+    url, other = f"sqlite:///{tmp_path}/reports.db", Survey({"drinks": YesNo(optional=True)}, 1.0)
+    Store(ServerPlan.of(PANEL, 1, None), url, is_new=False).close()
+    for plan in (ServerPlan.of(PANEL, 2, None), ServerPlan.of(other, None, None)):
+        with pytest.raises(
+            ValueError, match="must be one that a server has received in this database, got fingerprint"
+        ):
+            Store(plan, url, is_new=False)
+    with pytest.raises(ValueError, match="must be that of a server, got a file that does not exist"):
+        Store(ServerPlan.of(PANEL, 1, None), f"sqlite:///{tmp_path}/report.db", is_new=False)
+    assert not (tmp_path / "report.db").exists()
+    with closing(sqlite3.connect(tmp_path / "empty.db")) as connection:
+        connection.execute("CREATE TABLE other (a)")
+    with pytest.raises(ValueError, match="got one without its tables"):
+        Store(ServerPlan.of(PANEL, 1, None), f"sqlite:///{tmp_path}/empty.db", is_new=False)
+
+
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
     reports, plan = reports_of(SURVEY, 10), ServerPlan.of(SURVEY, None, None)
@@ -356,7 +397,22 @@ def test_the_page_has_a_login_and_its_cookie_is_not_the_token(tmp_path):
         assert "SameSite=strict" in cookie
         assert READ not in cookie
         assert "Secure" not in cookie
+        assert "Path" not in cookie
         assert client.get("/").status_code == 200
+
+
+def test_a_proxy_may_show_the_page_under_a_path(tmp_path):
+    with served(tmp_path) as client:
+        post(client, reports_of(SURVEY, 200))
+        proxy = TestClient(
+            Starlette(routes=[Mount("/sleep", client.app), Mount("/other", client.app)]), base_url="https://testserver"
+        )
+        page = proxy.post("/sleep/login", data={"token": READ})
+        assert page.url.path == "/sleep/"
+        assert "Answers with their intervals" in page.text
+        for link in re.findall(r'(?:src|href)="([^"]*)', page.text):
+            assert proxy.get(str(page.url.join(unescape(link)))).status_code == 200
+        assert "Token for reading" in proxy.get("/other/").text
 
 
 def test_writing_may_need_a_token_too(tmp_path):
@@ -395,7 +451,7 @@ def test_the_page_shows_labels_as_text_and_needs_nothing_from_elsewhere(tmp_path
         picture = client.get("/plot.svg", headers=READER)
         assert picture.headers["content-type"] == "image/svg+xml"
         assert not [node for node in ElementTree.fromstring(picture.content).iter() if node.tag.endswith("script")]
-        assert set(re.findall(r'(?:src|href|action)="([^"?]*)', page.text)) <= {"/", "/style.css", "/plot.svg"}
+        assert set(re.findall(r'(?:src|href|action)="([^"?]*)', page.text)) <= {"", "style.css", "plot.svg"}
         for path in ("/?group=nobody", "/?wave=1", "/?version=9"):
             assert client.get(path, headers=READER).status_code == 404
         for path in ("/?wave=x", "/?version=-1", "/estimates?by=age"):

@@ -15,10 +15,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 import ldpfast as ldp
 from ldpfast.cli import main
 from ldpfast.client import SendError, Sent, send
+from ldpfast.server._plan import ServerPlan
+from ldpfast.server._store import VERSION, Store, metadata
 from ldpfast.survey import Survey
 
 from ..support.clients import build_package
@@ -331,3 +334,24 @@ def test_wrong_arguments_are_refused_before_anything_is_sent(change, text):
 
 def test_no_reports_need_no_server():
     assert send(f"http://127.0.0.1:{free_port()}", []) == Sent(0, 0, {})
+
+
+@pytest.mark.long
+def test_servers_may_start_at_once_on_a_new_database(folder, database):
+    """Each finds a complete database of one version, and the same new token."""
+    command = [sys.executable, "-m", "ldpfast", "serve", "survey.toml", "--database", database, "--check"]
+    for _ in range(3):
+        starting = [
+            subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(6)
+        ]
+        outputs = [process.communicate(timeout=60)[0].decode() for process in starting]
+        assert [process.returncode for process in starting] == [0] * 6, outputs
+        assert all("ready to serve" in output for output in outputs)
+        assert len((folder / "ldpfast-tokens").read_text().split()) == 2
+        assert [path.name for path in folder.glob(".ldpfast-tokens*")] == []
+        (folder / "ldpfast-tokens").unlink()
+        store = Store(ServerPlan.of(SURVEY, None, None), database, is_new=False)
+        with store.write() as connection:
+            assert connection.scalars(sa.text("SELECT version FROM ldpfast")).all() == [VERSION]
+            metadata.drop_all(connection)
+        store.close()
