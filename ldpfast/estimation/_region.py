@@ -92,7 +92,8 @@ def least_probability(limit: Floats, first: Floats, rest: Floats, dim: int) -> F
     """
     first, rest = np.asarray(first), np.asarray(rest)
     counts = [1 << k for k in range(dim.bit_length()) if 1 << k < dim] + [dim]
-    return np.min([mixture_probability(limit, rest + (first - rest) / m, rest, dim, m) for m in counts], axis=0)
+    found = [mixture_probability(limit, rest + (first - rest) / m, rest, dim, m) for m in counts]
+    return np.asarray(np.min(found, axis=0))
 
 
 def largest_quantile(probability: float, first: float, rest: float, dim: int) -> float:
