@@ -37,8 +37,22 @@ def test_the_vector_mean_errs_between_the_bounds():
 def test_the_upper_bound_is_the_error_of_the_better_mechanism(epsilon):
     """Relative difference of at most 1e-4 between ideal coins and the coins in use."""
     n = 10**9
-    least = min(ldp.L2Ball(7, epsilon).scale ** 2, 1 + 8 * (7 / epsilon) ** 2)
+    least = min(*(ball(7, epsilon).scale ** 2 for ball in (ldp.L2Ball, ldp.RankedSigns)), 1 + 8 * (7 / epsilon) ** 2)
     assert bounds.mean_l2(n, 7, epsilon).upper * n == pytest.approx(least, rel=1e-4)
+
+
+def test_the_upper_bound_is_near_the_best_error_in_arrays_of_arguments():
+    """PrivUnit has the smallest error that is known; large epsilon, where coins end, and many dimensions included."""
+    dims, epsilons = np.array([[1], [50], [1000]]), np.array([0.1, 4.0, 16.0])
+    upper = bounds.mean_l2(10**9, dims, epsilons).upper * 10**9
+    for i, d in enumerate((50, 1000), 1):
+        best = [ldp.PrivUnit(d, a).scale ** 2 for a in epsilons]
+        assert (upper[i] >= 0.9999 * np.array(best)).all()
+        assert (upper[i] <= 1.2 * np.array(best)).all()
+    assert upper[0] == pytest.approx([ldp.L2Ball(1, a).scale ** 2 for a in epsilons], rel=1e-4)
+    one, other = bounds.mean_l2(10**9, 6, [40.0, 300.0]).upper
+    assert other <= one
+    assert math.isfinite(float(bounds.mean_l2(100, 1 << 25, 1.0).upper))
 
 
 @pytest.mark.parametrize(
