@@ -50,7 +50,8 @@ def test_numbers_are_those_of_python(capsys, csv, people):
     answers, weights = people["answer"].to_numpy(), people["weight"].to_numpy()
     for value in ("N", "S", "W"):
         chosen = people["region"].to_numpy() == value
-        expected = DESIGN.prevalence(answers[chosen], weights=weights[chosen])
+        villages = people["village"].to_numpy()[chosen]
+        expected = DESIGN.prevalence(answers[chosen], weights=weights[chosen], clusters=villages)
         part = found["prevalences"][f"prevalence, region = {value}"]
         assert part["estimate"] == pytest.approx(expected.value)
         assert part["interval"] == pytest.approx(expected.interval(0.9))
@@ -112,7 +113,6 @@ def test_rows_with_missing_values_are_refused_or_left_out(capsys, people, tmp_pa
         ([*FIRST, "--formula", "age | region"], "--formula must hold covariates only"),
         ([*FIRST, "--formula", "answer"], "--formula must hold covariates only, got the outcome"),
         ([*FIRST, "--formula", "age[0:2]"], "--formula must be computable from the columns"),
-        ([*FIRST, "--clusters", "village"], "--clusters must be left out without --formula"),
         ([*FIRST, "--by", "state"], "--by must name columns of the file"),
         ([*FIRST, "--confidence", "95"], "--confidence must be"),
         (["--outcome", "answer", "--design", "rr:1"], "design must be one of warner:p, forced_response:yes,no"),

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
+from ..designs._clusters import read_clusters
 from ..mechanisms import Mechanism
 from ..results import Estimate, Normal
 from ._model import Regression
-from ._rows import Rows, read_clusters
+from ._rows import Rows
 from ._sandwich import squared_scores
 
 
@@ -89,7 +90,7 @@ class RandomizedLinear(Regression):
             )
         if n <= size:
             raise ValueError(f"X must have more rows than columns, got {n} rows for {size} coefficients")
-        numbers = read_clusters(clusters, n, size)
+        numbers = read_clusters(clusters, n, size + 1)
         rows, w = rows.standardized(), np.ones(n) if weights is None else _check.weights(weights, n)
         gram, right = np.zeros((size, size)), np.zeros(size)
         for part in rows.parts():

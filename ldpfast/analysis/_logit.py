@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import Floats
 from ..designs import Design
+from ..designs._clusters import read_clusters
 from ..results import Estimate, LabeledEstimate, Normal, TestResult
 from ._answers import Answers
 from ._likelihood import Likelihood
 from ._maximum import maximum
 from ._model import MAX_STDERR, OBSERVED, Regression
 from ._profile import profile_limits
-from ._rows import CONST, Rows, read_clusters
+from ._rows import CONST, Rows
 from ._sandwich import squared_scores
 
 FEW = 10_000  # people, for whom the search has two starts
@@ -124,7 +125,7 @@ class RandomizedLogit(Regression):
         """
         rows = Rows.of(X, self.intercept)
         likelihood = self._answers.likelihood(rows, reports, weights)
-        numbers = read_clusters(clusters, len(rows), (len(self.categories) - 1) * len(rows.names))
+        numbers = read_clusters(clusters, len(rows), (len(self.categories) - 1) * len(rows.names) + 1)
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
         names = self._answers.coefficient_names(rows.names)

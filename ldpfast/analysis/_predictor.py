@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import AnyArray, Floats
+from ..designs._clusters import read_clusters
 from ..results import Estimate, LabeledEstimate, Normal
 from ._answers import Answers
 from ._likelihood import Likelihood
@@ -18,7 +19,7 @@ from ._maximum import Sums, maximum
 from ._mixture import Mixture
 from ._model import MAX_STDERR, OBSERVED, Regression
 from ._moments import least_squares
-from ._rows import Rows, read_clusters
+from ._rows import Rows
 from ._sandwich import squared_scores
 
 FAMILIES = ("linear", "normal", "logit")
@@ -134,7 +135,7 @@ class RandomizedPredictor(Regression):
         likelihood = self._answers.likelihood(rows, reports, weights)
         y, center, unit = self._outcome(outcome, len(rows))
         classes, columns = likelihood.shape
-        numbers = read_clusters(clusters, len(rows), columns + classes)
+        numbers = read_clusters(clusters, len(rows), columns + classes + 1)
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
         names = (*rows.names, *(f"answer: {category}" for category in self.categories[1:]))

@@ -1,4 +1,4 @@
-"""The data of a regression: known covariates, weights and clusters of people."""
+"""The data of a regression: known covariates of people."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _check
-from .._frames import Groups, whole_column
 from .._typing import AnyArray, Floats
-from .._warnings import warn
-from ..results import SmallSampleWarning
 
 CONST = "const"  # name of the column of ones
 INDEPENDENT = 1e-10  # smallest eigenvalue of the correlations of independent columns, divided by their number
 ROWS = 1 << 14  # rows that are in memory as float64 at a time
-ENOUGH_CLUSTERS = 30  # from which on a sum over clusters is nearly normal
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,31 +155,3 @@ def _column(name: str, values: Any) -> Floats:
             "make a column of 0 and 1 for each category but one"
         )
     return found.astype(np.float64)
-
-
-def read_clusters(clusters: Any, n: int, coefficients: int) -> NDArray[np.uint32] | None:
-    """Return the number of the cluster of each of n people.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is not one value for each person, one is missing, or there are not more clusters than coefficients.
-    """
-    if clusters is None:
-        return None
-    groups = Groups(None)
-    numbers = groups.numbers(whole_column("clusters", clusters))
-    if len(numbers) != n or None in groups.values:
-        got = f"{len(numbers)} values" if len(numbers) != n else "missing ones"
-        raise ValueError(f"clusters must have one value for each of {n} rows, got {got}")
-    if len(groups.values) <= coefficients:
-        raise ValueError(
-            f"clusters must be more than the {coefficients} coefficients, got {len(groups.values)} different values"
-        )
-    if len(groups.values) < ENOUGH_CLUSTERS:
-        warn(
-            f"{len(groups.values)} clusters are too few for standard errors of clusters to be reliable: at least "
-            f"{ENOUGH_CLUSTERS} are needed",
-            SmallSampleWarning,
-        )
-    return numbers

@@ -75,23 +75,21 @@ def add_command(commands: Any) -> None:
 def _analyze(arguments: argparse.Namespace) -> int:
     confidence = _check.probability("--confidence", arguments.confidence)
     design = named_design(arguments.design)
-    if arguments.clusters is not None and arguments.formula is None:
-        raise ValueError("--clusters must be left out without --formula")
     rows, covariates, left_out = _read(arguments)
     reports = rows[arguments.outcome].to_numpy()
     weights = None if arguments.weights is None else rows[arguments.weights].to_numpy()
     found: dict[str, Any] = {"design": design.name, "epsilon": design.epsilon, "n": len(rows), "left_out": left_out}
     lines = [repr(design), f"n = {len(rows):,}, {left_out:,} rows with missing values are left out"]
-    prevalences = {"prevalence": design.prevalence(reports, weights=weights)}
+    clusters = None if arguments.clusters is None else rows[arguments.clusters].to_numpy()
+    prevalences = {"prevalence": design.prevalence(reports, weights=weights, clusters=clusters)}
     if arguments.by is not None:
-        groups = design.prevalence_by(reports, rows[arguments.by].to_numpy(), weights=weights)
+        groups = design.prevalence_by(reports, rows[arguments.by].to_numpy(), weights=weights, clusters=clusters)
         prevalences |= {f"prevalence, {arguments.by} = {value}": part for value, part in groups.items()}
     found["prevalences"] = {name: _described(estimate, confidence) for name, estimate in prevalences.items()}
     for name, estimate in prevalences.items():
         low, high = estimate.interval(confidence)
         lines.append(f"{name}: {estimate.value:.4g}, {100 * confidence:g} % interval {low:.4g} to {high:.4g}")
     if covariates is not None:
-        clusters = None if arguments.clusters is None else rows[arguments.clusters].to_numpy()
         model = _fit(design, covariates, reports, weights, clusters)
         summary = model.summary(confidence)
         found["coefficients"] = summary.table.to_dict()
@@ -100,10 +98,6 @@ def _analyze(arguments: argparse.Namespace) -> int:
             table = coefficient_table(model.marginal_effects(), confidence)
             found["marginal_effects"] = table.to_dict()
             lines += ["", "average marginal effects on the probability of yes", repr(table)]
-    if arguments.clusters is not None:
-        lines.append(
-            "clusters are used for the coefficients only; intervals of prevalences assume that people were drawn one by one"
-        )
     print(json.dumps(_finite(found), allow_nan=False) if arguments.json else "\n".join(lines))
     return 0
 

@@ -18,8 +18,10 @@ from .._warnings import warn
 from ..mechanisms import FiniteChannel
 from ..privacy import Guarantee
 from ..results import Binomial, Debiasing, DoubtfulWarning, Estimate, People, new_count
+from ._clusters import cluster_variance, read_clusters
 
 DOUBTFUL = 1e-4  # probability of answers that are too extreme for every prevalence, from which on there is a warning
+FREEDOM_TAIL = 0.025  # probability at which normal and t quantiles are compared
 TRUTHS = ("no", "yes")  # the true answers, in the order of the rows of a channel
 
 
@@ -91,7 +93,9 @@ class Design:
 
     # Estimates --------------------------------------------------------------------------------------------------------
 
-    def prevalence(self, reports: ArrayLike, *, weights: ArrayLike | None = None) -> Estimate[float]:
+    def prevalence(
+        self, reports: ArrayLike, *, weights: ArrayLike | None = None, clusters: Any = None
+    ) -> Estimate[float]:
         """Estimate the share of people whose true answer is yes.
 
         Parameters
@@ -100,22 +104,27 @@ class Design:
             The answers, as texts (see `answers`), or as 0 and 1 (or False and True), where 1 is the second answer.
         weights : array_like of float, shape (n,), optional
             Weights >= 0 of the people, such as inverse probabilities to be in the sample.
+        clusters : array_like, shape (n,), optional
+            Clusters that were drawn, such as villages, of people whose answers are related; at least two.
 
         Returns
         -------
         prevalence : Estimate
-            Without bias, and so possibly below 0 or above 1. Clopper-Pearson limits, which hold for every n; with weights for
-            the number of people that would tell as much without weights [1]_.
+            Without bias, and so possibly below 0 or above 1. Clopper-Pearson limits, which hold for every n; with weights or
+            clusters for the number of people that would tell as much without them [1]_.
 
         Raises
         ------
         TypeError, ValueError
-            If `reports` are not such answers, for instance because one is missing; if `weights` are not such numbers.
+            If `reports` are not such answers, for instance because one is missing; if `weights` are not such numbers, or
+            `clusters` not one value for each person.
 
         Warns
         -----
         DoubtfulWarning
             If the estimate is below 0 or above 1 by more than chance explains.
+        SmallSampleWarning
+            If there are fewer than 30 clusters.
 
         References
         ----------
@@ -130,23 +139,29 @@ class Design:
         (0.4, 0.039)
         """
         codes = self._codes(reports)
-        if weights is None:
+        numbers = read_clusters(clusters, len(codes), 2)
+        if weights is None and numbers is None:
             return self._of_counts(int(codes.sum()), len(codes), len(codes))
-        given = _check.weights(weights, len(codes))
+        given = np.ones(len(codes)) if weights is None else _check.weights(weights, len(codes))
         share = float(given @ codes / given.sum())
-        variance = float(np.square(given) @ np.square(codes - share)) / float(given.sum()) ** 2
+        scores = given * (codes - share) / given.sum()
         kish = float(given.sum() ** 2 / np.square(given).sum())
-        effective = share * (1 - share) / variance if variance else kish
+        if numbers is None:
+            variance, factor = float(np.square(scores).sum()), 1.0
+        else:
+            variance, factor = cluster_variance(scores, numbers), _loss_of_freedom(int(numbers.max()) + 1)
+        effective = share * (1 - share) / variance * factor if variance else kish
+        effective = effective if numbers is None else min(effective, kish)
         return self._of_counts(effective * share, effective, len(codes))
 
     def prevalence_by(
-        self, reports: ArrayLike, by: Any, *, weights: ArrayLike | None = None
+        self, reports: ArrayLike, by: Any, *, weights: ArrayLike | None = None, clusters: Any = None
     ) -> dict[Hashable, Estimate[float]]:
         """Estimate the share of yes in subgroups of people.
 
         Parameters
         ----------
-        reports, weights
+        reports, weights, clusters
             As for `prevalence`.
         by : array_like, shape (n,)
             Known values that divide the people, such as their region.
@@ -155,7 +170,7 @@ class Design:
         -------
         prevalences : dict
             Estimates by the values, in the order in which they are first seen. ``a - b`` of two of them has an interval and a
-            test.
+            test, unless subgroups share clusters: their covariance is unknown then.
 
         Raises
         ------
@@ -175,11 +190,17 @@ class Design:
         if len(members) != len(codes):
             raise ValueError(f"by must have one value per person, got {len(members)} for {len(codes)} reports")
         given = None if weights is None else _check.weights(weights, len(codes))
+        drawn = read_clusters(clusters, len(codes), 2)
+        shared = drawn is not None and len(np.unique(np.stack([members, drawn]), axis=1).T) > drawn.max() + 1
         people, found = People.of(new_count()), {}
         for number, value in enumerate(groups.values):
             chosen = members == number
-            part = self.prevalence(codes[chosen], weights=None if given is None else given[chosen])
-            found[value] = part._of_people(people.group(value))
+            part = self.prevalence(
+                codes[chosen],
+                weights=None if given is None else given[chosen],
+                clusters=None if drawn is None else drawn[chosen],
+            )
+            found[value] = part._of_people(people if shared else people.group(value))
         return found
 
     def _codes(self, reports: ArrayLike) -> NDArray[np.intp]:
@@ -278,6 +299,13 @@ class Design:
         2100
         """
         return max(1, math.ceil(self.variance(prevalence) / _check.positive("stderr", stderr) ** 2))
+
+
+def _loss_of_freedom(clusters: int) -> float:
+    """Return the factor of the number of people that corrects for a variance that is estimated from few clusters."""
+    from scipy.special import ndtri, stdtrit
+
+    return float((ndtri(FREEDOM_TAIL) / stdtrit(clusters - 1, FREEDOM_TAIL)) ** 2)
 
 
 def new_design(

@@ -383,7 +383,7 @@ BITS = np.array([0, 1], np.uint8)
         (
             lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS, clusters=[1] * 200),
             ValueError,
-            "clusters must be more than the 2 coefficients",
+            "clusters must have at least 3 different values, got",
         ),
         (lambda: analysis.RandomizedLogit(FORCED).params, AttributeError, "is not fitted yet: call fit first"),
         (lambda: analysis.RandomizedLogit(FORCED).shape, AttributeError, "no attribute 'shape'"),

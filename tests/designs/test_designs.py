@@ -136,6 +136,45 @@ def test_weighted_intervals_of_rare_attributes_cover(design):
     assert_coverage(hits, runs, 0.95, detects=0.89)
 
 
+def test_prevalences_of_clusters_cover():
+    """Half of the villages have a share of 0.5, the others one of 0.1: without their names, intervals are too short."""
+    design, rng, runs = designs.crosswise(0.1), np.random.default_rng(4), 1000
+    villages, hits = np.repeat(np.arange(40), 25), np.zeros(2, int)
+    for _ in range(runs):
+        shares = rng.choice([0.5, 0.1], 40)[villages]
+        codes = design.channel.privatize((rng.random(1000) < shares).astype(int), rng=rng)
+        for place, clusters in enumerate((villages, None)):
+            low, high = design.prevalence(codes, clusters=clusters).interval()
+            hits[place] += low <= 0.3 <= high
+    assert_coverage(hits[:1], runs, 0.95, detects=0.89)
+    assert hits[1] < 0.8 * runs
+
+
+def test_the_variance_of_clusters_is_that_of_a_logit_with_an_intercept():
+    """The same sandwich, by the delta method; people in clusters of one are drawn one by one."""
+    design, rng = designs.forced_response("1/6", "1/6"), np.random.default_rng(5)
+    codes, villages = rng.integers(0, 2, 4000), rng.integers(0, 400, 4000)
+    weights = rng.uniform(0.5, 2, 4000)
+    found = design.prevalence(codes, weights=weights, clusters=villages)
+    model = RandomizedLogit(design).fit(np.empty((4000, 0)), codes, weights=weights, clusters=villages)
+    share = model.predict(np.empty((1, 0)))
+    assert found.value == pytest.approx(share.value[0], rel=1e-6)
+    assert found.stderr == pytest.approx(share.stderr[0], rel=0.01)
+    alone = design.prevalence(codes, clusters=np.arange(4000))
+    assert alone.stderr == pytest.approx(design.prevalence(codes).stderr, rel=1e-3)
+
+
+def test_subgroups_of_the_same_clusters_have_no_known_difference():
+    design, codes, villages = designs.warner(0.8), np.arange(2000) % 2, np.arange(2000) % 80
+    by_village = design.prevalence_by(codes, villages % 2, clusters=villages)
+    assert (by_village[0] - by_village[1]).stderr > 0
+    within = design.prevalence_by(codes, np.arange(2000) // 1000, clusters=villages)
+    with pytest.raises(ValueError, match="covariance"):
+        within[0] - within[1]
+    with pytest.raises(ValueError, match="clusters must have at least 2 different values, got 1"):
+        design.prevalence(codes, clusters=[1] * 2000)
+
+
 def test_answers_that_no_prevalence_explains_are_doubtful():
     with pytest.warns(DoubtfulWarning, match=r"^the prevalence is -0.25, beyond what chance explains"):
         designs.forced_response("1/6", "1/6").prevalence([0] * 200)
