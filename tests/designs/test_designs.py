@@ -165,7 +165,8 @@ def test_the_variance_of_clusters_is_that_of_a_logit_with_an_intercept():
 
 
 def test_subgroups_of_the_same_clusters_have_no_known_difference():
-    design, codes, villages = designs.warner(0.8), np.arange(2000) % 2, np.arange(2000) % 80
+    design, villages = designs.warner(0.8), np.arange(2000) % 80
+    codes = np.random.default_rng(6).integers(0, 2, 2000)
     by_village = design.prevalence_by(codes, villages % 2, clusters=villages)
     assert (by_village[0] - by_village[1]).stderr > 0
     within = design.prevalence_by(codes, np.arange(2000) // 1000, clusters=villages)
