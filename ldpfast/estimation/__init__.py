@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._conditional import conditional_means, conditional_quantiles
+from ._binned_quantiles import ConditionalQuantiles
+from ._conditional import conditional_means
+from ._conditional_quantiles import conditional_quantiles
 from ._density import DensityEstimate, ProjectedDensity
 from ._frequencies import Frequencies, FrequencyEstimate, project_simplex
 from ._from_reports import from_reports, from_sums
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from ._regression import LinearRegression, LogisticRegression, PoissonRegression
 
 __all__ = [
+    "ConditionalQuantiles",
     "CountMeanSketch",
     "DensityEstimate",
     "Frequencies",

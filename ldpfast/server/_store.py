@@ -20,63 +20,11 @@ from .._load import load
 from ..reports import Aggregator
 from ._engine import WRITES, Insert, engine_of, file_of, upsert, wait_for_turn
 from ._plan import Occasion, ServerPlan
+from ._tables import MIGRATIONS, VERSION, about, ids, messages, metadata, occasions, refusals, states, surveys
 
-VERSION = 2
-MIGRATIONS = {
-    1: "ALTER TABLE occasions ADD COLUMN closed BOOLEAN NOT NULL DEFAULT FALSE"
-}  # from a version to the next one
 DIGEST_BYTES = 8
 CHUNK = 1000  # ids in one query
 FOLDED = 50_000  # messages that are folded together
-
-metadata = sa.MetaData()
-about = sa.Table("ldpfast", metadata, sa.Column("version", sa.Integer, nullable=False))
-occasions = sa.Table(
-    "occasions",
-    metadata,
-    sa.Column("occasion", sa.Integer, primary_key=True),
-    sa.Column("key", sa.LargeBinary, nullable=False, unique=True),
-    sa.Column("wave", sa.Integer),
-    sa.Column("closed", sa.Boolean, nullable=False, server_default=sa.false()),
-)
-surveys = sa.Table(
-    "surveys",
-    metadata,
-    sa.Column("survey", sa.Integer, primary_key=True),
-    sa.Column("fingerprint", sa.LargeBinary, nullable=False, unique=True),
-    sa.Column("occasion", sa.ForeignKey("occasions.occasion"), nullable=False),
-    sa.Column("revision", sa.Integer, nullable=False),
-)
-ids = sa.Table(
-    "ids",
-    metadata,
-    sa.Column("occasion", sa.Integer, primary_key=True),
-    sa.Column("id", sa.LargeBinary, primary_key=True),
-    sa.Column("digest", sa.LargeBinary, nullable=False),
-    sqlite_with_rowid=False,
-)
-messages = sa.Table(
-    "messages",
-    metadata,
-    sa.Column("place", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
-    sa.Column("survey", sa.Integer, nullable=False),
-    sa.Column("label", sa.Text, nullable=False),
-    sa.Column("message", sa.LargeBinary, nullable=False),
-)
-states = sa.Table(
-    "states",
-    metadata,
-    sa.Column("survey", sa.Integer, primary_key=True),
-    sa.Column("label", sa.Text, primary_key=True),
-    sa.Column("n", sa.BigInteger, nullable=False),
-    sa.Column("state", sa.LargeBinary, nullable=False),
-)
-refusals = sa.Table(
-    "refusals",
-    metadata,
-    sa.Column("reason", sa.String(40), primary_key=True),
-    sa.Column("count", sa.BigInteger, nullable=False),
-)
 
 
 class Status(IntEnum):

@@ -10,7 +10,8 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 import ldpfast as ldp
-from ldpfast.estimation import conditional_means, conditional_quantiles
+from ldpfast.estimation import ConditionalQuantiles, conditional_means, conditional_quantiles
+from ldpfast.estimation._conditional_quantiles import _sorted
 from ldpfast.results import DoubtfulWarning
 
 from ..support.statistics import assert_coverage
@@ -70,6 +71,74 @@ def test_the_quantile_is_that_of_the_isotonic_regression(decimals):
             assert found.value == expected
             low, high = found.interval()
             assert low <= found.value <= high
+
+
+def test_cuts_at_all_values_give_the_quantiles_of_the_values():
+    """In parts, merged, and by a table in the place of rates."""
+    values, flags, rates = flagged(3000, 5)
+    cuts, levels = np.unique(values), [0.25, 0.5, 0.9]
+    parts = np.array_split(np.arange(3000), 7)
+    counted, other = ConditionalQuantiles(cuts), ConditionalQuantiles(cuts)
+    for place, part in enumerate(parts):
+        (counted if place % 2 else other).update(values[part], flags[part], rates=rates[part])
+    assert counted.merge(other).n == 3000
+    found, exact = counted.estimate(levels), conditional_quantiles(values, flags, levels, rates=rates)
+    np.testing.assert_array_equal(found.value, exact.value)
+    np.testing.assert_array_equal(found.interval()[1], exact.interval()[1])
+    assert (found.interval()[0] <= exact.interval()[0]).all()  # of unknown values between cuts
+    assert found.epsilon == exact.epsilon == pytest.approx(math.log(19))
+    design = [[0.8, 0.2], [0.1, 0.9]]
+    table = ConditionalQuantiles(cuts, design).update(values, flags.astype(int)).estimate(0.5)
+    np.testing.assert_array_equal(table.value, conditional_quantiles(values, flags, 0.5, design).value)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_are_ordered_in_both_precisions(dtype):
+    """Negative numbers, both zeros and equal ones included."""
+    rng = np.random.default_rng(7)
+    values = np.concatenate([rng.normal(size=500), [0.0, -0.0] * 50, rng.integers(-3, 3, 400)]).astype(dtype)
+    flags = rng.random(len(values)) < 0.6
+    order, ordered = _sorted(values)
+    np.testing.assert_array_equal(ordered, np.sort(values))
+    np.testing.assert_array_equal(values[order], ordered)
+    found = conditional_quantiles(values, flags, [0.2, 0.7], rates=0.0)
+    np.testing.assert_array_equal(found.value, np.quantile(values[flags], [0.2, 0.7], method="inverted_cdf"))
+
+
+@pytest.mark.long
+def test_intervals_between_coarse_cuts_cover():
+    truth, hits, runs = -np.log([0.5, 0.25, 0.05]), np.zeros(3, int), 1000
+    for seed in range(runs):
+        values, flags, rates = flagged(4000, seed)
+        low, high = (
+            ConditionalQuantiles(np.arange(0.0, 12, 0.15))
+            .update(values, flags, rates=rates)
+            .estimate([0.5, 0.75, 0.95])
+            .interval()
+        )
+        hits += (low <= truth) & (truth <= high)
+    assert (hits >= 0.93 * runs).all()
+
+
+def test_a_quantile_above_all_cuts_and_other_cuts_are_refused():
+    values, flags, rates = flagged(500, 6)
+    counted = ConditionalQuantiles([0.1, 0.2])
+    with pytest.raises(ValueError, match="needs at least 1 person, got n = 0"):
+        counted.estimate(0.5)
+    counted.update(values, flags, rates=rates)
+    with pytest.raises(ValueError, match=r"cuts must reach above all quantiles, got one above the last cut, 0.2"):
+        counted.estimate(0.9)
+    with pytest.raises(ValueError, match="other must have the same cuts and the same design"):
+        counted.merge(ConditionalQuantiles([0.1, 0.3]))
+    with pytest.raises(TypeError, match="rates must be given without a design"):
+        counted.update(values, flags)
+    with pytest.raises(ValueError, match=r"rates must be in \[0, 1\), got 1.0"):
+        counted.update(values, flags, rates=1.0)
+    assert counted.n == 500
+    with pytest.raises(TypeError, match="rates must be None with a design"):
+        ConditionalQuantiles([1.0], [[1, 0], [0, 1]]).update(values, flags, rates=rates)
+    with pytest.raises(ValueError, match="cuts must be 1 to 16777216 ascending numbers"):
+        ConditionalQuantiles([1.0, 1.0])
 
 
 @pytest.mark.long

@@ -25,7 +25,8 @@ from ldpfast.server import create_app
 from ldpfast.server._access import Tokens, session_of
 from ldpfast.server._plan import ServerPlan
 from ldpfast.server._receiver import Receiver
-from ldpfast.server._store import VERSION, Report, Status, Store
+from ldpfast.server._store import Report, Status, Store
+from ldpfast.server._tables import VERSION
 from ldpfast.survey import Choice, Survey, YesNo
 
 from ..support.server import (

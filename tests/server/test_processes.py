@@ -21,7 +21,8 @@ import ldpfast as ldp
 from ldpfast.cli import main
 from ldpfast.client import SendError, Sent, send
 from ldpfast.server._plan import ServerPlan
-from ldpfast.server._store import VERSION, Store, metadata
+from ldpfast.server._store import Store
+from ldpfast.server._tables import VERSION, metadata
 from ldpfast.survey import Survey
 
 from ..support.clients import build_package
