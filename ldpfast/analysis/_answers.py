@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._typing import Floats
@@ -15,6 +15,7 @@ from ..mechanisms._decoding import decoding_of
 from ._likelihood import Likelihood
 from ._rows import Rows
 
+PART = 1 << 18  # reports that are read together
 LEAST_SHARE = 0.02  # of a category where the search starts
 
 
@@ -61,14 +62,29 @@ class Answers:
         TypeError, ValueError
             If `reports` or `weights` do not have one valid entry for each row.
         """
-        codes = codes_of(reports, self._design, self._mechanism)
+        codes = self._short_codes(reports)
         if len(codes) != len(rows):
             raise ValueError(f"reports must have one entry for each row of X, got {len(codes)} for {len(rows)} rows")
         return Likelihood(rows, codes, self.table, None if weights is None else _check.weights(weights, len(rows)))
 
+    def _short_codes(self, reports: ArrayLike) -> NDArray[Any]:
+        """Return the codes of reports in few bytes. Those of an array are read in parts: it may be larger than memory."""
+        kind = np.min_scalar_type(self.table.shape[1] - 1)
+        plain = type(reports) in (np.ndarray, np.memmap) and np.ndim(reports) == 1 and np.size(reports) > PART
+        if not plain:
+            return codes_of(reports, self._design, self._mechanism).astype(kind)
+        given = np.asarray(reports)
+        found = np.empty(len(given), kind)
+        for start in range(0, len(given), PART):
+            part = slice(start, start + PART)
+            found[part] = codes_of(given[part], self._design, self._mechanism)
+        return found
+
     def start_of_shares(self, likelihood: Likelihood) -> Floats:
         """Return coefficients with the estimated shares of the categories for all people."""
-        counts = np.bincount(likelihood.codes, likelihood.weights, self.table.shape[1])
+        counts = np.zeros(self.table.shape[1])
+        for part in likelihood.rows.parts():
+            counts += np.bincount(likelihood.codes[part], likelihood.weights_of(part), len(counts))
         shares = np.clip(counts @ self.decoding / counts.sum(), LEAST_SHARE, 1)
         start = np.zeros(likelihood.shape)
         if likelihood.rows.intercept:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ class Likelihood:
     """
 
     rows: Rows
-    codes: NDArray[np.intp]
+    codes: NDArray[Any]
     table: Floats
     weights: Floats | None
     ridge: Floats | None = None
@@ -71,7 +72,8 @@ class Likelihood:
         score, information = np.zeros(params.size), np.zeros((params.size, params.size))
         rows, weights = self.rows, None if self.weights is None else self.weights[part]
         columns = (rows.x[part], *rows.standardization, rows.intercept)
-        value = logit.sums(*columns, self.codes[part], self.table, weights, params, observed, score, information)
+        codes = self.codes[part].astype(np.intp)
+        value = logit.sums(*columns, codes, self.table, weights, params, observed, score, information)
         return Sums(value, score, information)
 
     def weights_of(self, part: slice) -> Floats:

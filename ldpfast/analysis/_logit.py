@@ -99,7 +99,8 @@ class RandomizedLogit(Regression):
         Parameters
         ----------
         X : array_like of shape (n, columns), or data frame
-            Covariates of the people, which are known and not randomized.
+            Covariates of the people, which are known and not randomized. An array may be a memory-mapped file that is larger
+            than memory (`numpy.load` with ``mmap_mode="r"``), and so may the reports: they are read in parts.
         reports : array_like, shape (n,)
             Randomized answers: codes, or the texts of `Design.answers`.
         weights : array_like of float, shape (n,), optional

@@ -59,7 +59,9 @@ class Rows:
             listed = [f"x{place + 1}" for place in range(values.shape[1] if values.ndim == 2 else 0)]
         if values.ndim != 2 or not len(values) or not values.shape[1] + intercept:
             raise ValueError(f"X must have shape (n, columns) with n >= 1, got shape {values.shape}")
-        finite = np.isfinite(values).all(axis=0)
+        finite = np.ones(values.shape[1], np.bool_)
+        for start in range(0, len(values), ROWS):
+            finite &= np.isfinite(values[start : start + ROWS]).all(axis=0)
         if not finite.all():
             raise ValueError(
                 f"X must be finite numbers without missing values, column {listed[int(np.argmin(finite))]!r} is not"

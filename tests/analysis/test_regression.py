@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -198,6 +200,21 @@ def test_tests_of_likelihoods_compare_the_same_people():
         model.likelihood_ratio(analysis.RandomizedLogit(designs.forced_response("1/4", "1/6")).fit(x[:, :1], reports))
     with pytest.raises(ValueError, match="no weights and no clusters"):
         model.likelihood_ratio(one.fit(x[:, :1], reports, clusters=np.arange(1000) % 20))
+
+
+def test_a_fit_reads_files_in_parts(tmp_path):
+    """Memory-mapped arrays of 200,000 and 800,000 rows: one byte more for each row, and no copy."""
+    rng, peaks = np.random.default_rng(3), []
+    for n in (200_000, 800_000):
+        np.save(tmp_path / "x.npy", rng.normal(size=(n, 5)).astype(np.float32))
+        np.save(tmp_path / "reports.npy", (rng.random(n) < 0.4).astype(np.uint8))
+        x, reports = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("x", "reports"))
+        tracemalloc.start()
+        model = analysis.RandomizedLogit(FORCED).fit(x, reports)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert model.n == n
+    assert peaks[1] - peaks[0] < 2 * 600_000
 
 
 def test_few_clusters_are_a_warning_and_missing_ones_an_error():
