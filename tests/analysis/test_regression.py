@@ -15,7 +15,7 @@ from ldpfast.analysis._likelihood import Likelihood
 from ldpfast.analysis._rows import Rows
 
 from ..support.statistics import assert_coverage
-from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, binary
+from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, binary, logistic
 
 
 def three(n, rows, seed=1):
@@ -431,3 +431,35 @@ BITS = np.array([0, 1], np.uint8)
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.long
+def test_a_study_of_the_size_of_a_published_one_covers():
+    """2,457 respondents, forced response with two sixths, age and its square: as in Blair, Imai and Zhou (2015), section 4.
+
+    The coefficients are ours: the published data are not part of this project.
+    """
+    params, runs = np.array([-1.5, 0.15, 0.3, 0.4, -0.06, -0.08, -0.3]), 400
+    hits, sums = np.zeros(7, int), np.zeros(7)
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        age = rng.uniform(1.8, 7, 2457)
+        columns = [
+            rng.normal(size=2457),
+            rng.random(2457) < 0.6,
+            age,
+            age**2,
+            rng.integers(0, 9, 2457),
+            rng.random(2457) < 0.5,
+        ]
+        x = np.column_stack(columns)
+        truth = rng.random(2457) < logistic(params[0] + x @ params[1:])
+        model = analysis.RandomizedLogit(FORCED).fit(
+            x, FORCED.channel.privatize(truth.astype(int), rng=seed).astype(int)
+        )
+        low, high = model.interval()
+        hits += (low <= params) & (params <= high)
+        sums += model.params
+    assert_coverage(hits, runs, 0.95, detects=0.87)
+    error = np.sqrt(np.diag(model.cov) / runs)
+    assert (abs(sums / runs - params) < 5 * error + 0.05 * abs(params)).all()
