@@ -15,6 +15,7 @@ author = copyright = "The ldpfast developers"
 version = release = ldpfast.__version__
 
 extensions = [
+    "client_page",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
