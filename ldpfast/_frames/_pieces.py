@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .. import _check, _exchange
 from .._core.survey import ROWS
 from .._extras import optional
+from .._typing import AnyArray
 
 PIECE_ROWS = 64 * ROWS  # rows of a stream that are put together
 
@@ -173,7 +174,23 @@ def whole_column(name: str, values: Any) -> Any:
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.dtype.itemsize <= 8:
         kind = np.dtype(np.float32) if values.dtype == np.float16 else values.dtype.newbyteorder("=")
         return _check.laid_out(values, kind)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "UT":
+        return _texts(name, values)
     return arrow_array(name, values)
+
+
+def _texts(name: str, values: AnyArray) -> Any:
+    """Return texts of NumPy as a dictionary of the different ones, which alone become objects of Python."""
+    if values.dtype.kind == "T" or not values.dtype.itemsize or not len(values):  # of variable length
+        return arrow_array(name, values.astype(object))
+    pa = optional("pyarrow", "files")
+    native = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    fixed = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(native.dtype.itemsize), len(native), [None, pa.py_buffer(native)]
+    )
+    encoded = fixed.dictionary_encode()
+    different = np.frombuffer(encoded.dictionary.buffers()[1], native.dtype, len(encoded.dictionary))
+    return pa.DictionaryArray.from_arrays(encoded.indices, arrow_array(name, different.astype(object)))
 
 
 def arrow_array(name: str, values: Any) -> Any:

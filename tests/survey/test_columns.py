@@ -414,3 +414,28 @@ def test_a_missing_cell_is_found_wherever_it_is(place, offset):
         }
         with pytest.raises(ValueError, match=f"column '{name}' .* row {place} has no value"):
             survey.run(table)
+
+
+def test_texts_of_numpy_are_read_in_every_form():
+    """Fixed and variable width, strided, in another byte order, with long characters, empty texts, and none at all."""
+    texts = ["red", "", "blau\u00e9", "\U0001f600", "red"] * 20
+    survey = Survey({"c": Choice(["", "red", "blau\u00e9", "\U0001f600"], optional=True)}, 1.0)
+    plain = np.array(texts)
+    forms = [
+        plain.astype(object),
+        np.repeat(plain, 2)[::2],
+        plain.astype(plain.dtype.newbyteorder(">")),
+        plain.astype("U40"),
+        plain.astype(np.dtypes.StringDType()),
+    ]
+    expected = survey.privatize({"c": texts}, rng=1)
+    assert survey.privatize({"c": plain}, rng=1).equals(expected)
+    for form in forms:
+        assert survey.privatize({"c": form}, rng=1).equals(expected)
+    assert survey.privatize({"c": plain[:0]}, rng=1).num_rows == 0
+    blank = np.zeros(3, "U")
+    assert survey.privatize({"c": blank}, rng=1).equals(survey.privatize({"c": [""] * 3}, rng=1))
+    with pytest.raises(ValueError, match="column 'c' must hold"):
+        survey.privatize({"c": np.array(["red", "green"])}, rng=1)
+    with pytest.raises(TypeError, match="column 'c' must hold"):
+        survey.privatize({"c": np.array(["red", "\ud800"])}, rng=1)
