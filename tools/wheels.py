@@ -29,13 +29,12 @@ def environment(python: str, folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-def repaired_wheel(python: Path, sdist: Path, folder: Path) -> Path:
-    """Build a wheel of the sdist in a folder and repair it; return its path."""
-    date = {"SOURCE_DATE_EPOCH": date_of_commit()}
-    source = unpack_sdist(sdist, folder)
-    run(python, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder / "built", source, **date)
+def repaired_wheel(python: Path, sdist: Path, folder: Path, date: str) -> Path:
+    """Build a wheel of the sdist in a folder, with the date for its files, and repair it; return its path."""
+    source, variable = unpack_sdist(sdist, folder), {"SOURCE_DATE_EPOCH": date}
+    run(python, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder / "built", source, **variable)
     (built,) = (folder / "built").glob("*.whl")
-    return repair_wheel(built, folder / "repaired", **date)
+    return repair_wheel(built, folder / "repaired", **variable)
 
 
 def differences(wheel: Path, other: Path) -> list[str]:
@@ -62,13 +61,13 @@ def build_all(pythons: list[str]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
     sdist = build_sdist(DIST)
-    source = unpack_sdist(sdist, BUILD)
+    source, date = unpack_sdist(sdist, BUILD), date_of_commit()
     for number, name in enumerate(pythons):
         folder, start = BUILD / str(number), time.perf_counter()
         python = environment(name, folder / "environment")
-        wheel = Path(shutil.copy(repaired_wheel(python, sdist, folder / "first"), DIST))
+        wheel = Path(shutil.copy(repaired_wheel(python, sdist, folder / "first", date), DIST))
         built = time.perf_counter() - start
-        if different := differences(wheel, repaired_wheel(python, sdist, folder / "second")):
+        if different := differences(wheel, repaired_wheel(python, sdist, folder / "second", date)):
             sys.exit(f"wheels: two builds of {wheel.name} differ: {', '.join(different)}")
         result = check(python, wheel, source)
         size = wheel.stat().st_size / 1e6
