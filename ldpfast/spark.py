@@ -1,12 +1,14 @@
-"""Spark: private aggregates of a Spark DataFrame, on one machine or a cluster.
+"""Spark: private aggregates of a Spark DataFrame or of Parquet files, on one machine or a cluster.
 
 Each task privatizes and counts one partition and returns its counts only. See docs/scale_out.md.
 """
 
 from __future__ import annotations
 
+import os
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -19,6 +21,7 @@ from ._jobs import FAN_IN, REPORT, Job, Secret, conduct, new_job
 __all__ = ["aggregate", "privatize"]
 
 COUNTED = "partition int, counts binary"  # columns between the stages
+TASKS = 4  # that read files, for each one that runs at a time: the start of a task takes as long as many records
 
 
 def aggregate(
@@ -32,12 +35,14 @@ def aggregate(
     batch: str | None = None,
     clip: bool = False,
 ) -> Any:
-    """Privatize and count the people of a Spark DataFrame in one pass.
+    """Privatize and count the people of a Spark DataFrame or of Parquet files in one pass.
 
     Parameters
     ----------
-    data : pyspark.sql.DataFrame
-        One row per person.
+    data : pyspark.sql.DataFrame, or path or list of paths
+        One row per person. Paths are Parquet files or folders of them that every worker can read, also URIs such as
+        ``hdfs://`` and ``s3://``. Tasks of the active session then read row groups with pyarrow, which is much faster than a
+        DataFrame, whose rows Spark converts for Python.
     what : Survey, Problem, Mechanism, survey.RepeatedRound or GaussianMean
         What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round.
     column : str or sequence of str, optional
@@ -97,11 +102,11 @@ def aggregate(
     True
     """
     job = new_job(what, column=column, by=by, person=person, key=key, clip=clip)
-    people = _selected(data, job)
-    functions, size = optional("pyspark.sql.functions", "spark"), _partitions(people)
+    source = _source(data, job)
+    functions = optional("pyspark.sql.functions", "spark")
 
     def run(job: Job) -> Counts:
-        counted, left = people.mapInArrow(partial(_count, job), COUNTED), size
+        counted, left = source.frame.mapInArrow(partial(_count, job, source.opened), COUNTED), source.partitions
         while left > FAN_IN:
             left = -(-left // FAN_IN)
             # By the number of the partition: the counts of another attempt go to the same task, which takes one of them.
@@ -109,7 +114,7 @@ def aggregate(
             counted = routed.mapInArrow(_merge, COUNTED)
         return merge(pickle.loads(row.counts) for row in counted.collect())
 
-    return conduct(job, batch, run, data.count)
+    return conduct(job, batch, run, source.number_of_people)
 
 
 def privatize(
@@ -121,7 +126,7 @@ def privatize(
     key: Secret,
     clip: bool = False,
 ) -> Any:
-    """Return the reports of the people of a Spark DataFrame, one message per person, as a lazy DataFrame.
+    """Return the reports of the people of a Spark DataFrame or of Parquet files, one message per person, as a lazy DataFrame.
 
     Parameters
     ----------
@@ -157,7 +162,75 @@ def privatize(
     6
     """
     job = new_job(what, column=column, by=None, person=person, key=key, clip=clip, reports=True)
-    return _selected(data, job).mapInArrow(partial(_messages, job), f"{REPORT} binary")
+    source = _source(data, job)
+    return source.frame.mapInArrow(partial(_messages, job, source.opened), f"{REPORT} binary")
+
+
+Opened = Callable[[Job, Iterator[Any]], Iterator[tuple[int, Any]]]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where people are read from.
+
+    Attributes
+    ----------
+    frame : pyspark.sql.DataFrame
+        What Spark divides among tasks.
+    opened : callable
+        Function of a job and of the batches of a task, that yields the numbers of partitions and streams of their columns, or
+        None without people.
+    partitions : int
+        Number of partitions.
+    number_of_people : callable
+    """
+
+    frame: Any
+    opened: Opened
+    partitions: int
+    number_of_people: Callable[[], int]
+
+
+def _source(data: Any, job: Job) -> _Source:
+    """Return where the people of a DataFrame or of files are read from."""
+    if isinstance(data, str | os.PathLike):
+        data = [data]
+    if isinstance(data, list | tuple):
+        return _files(data, job)
+    people = _selected(data, job)
+    return _Source(people, _of_rows, _partitions(people), data.count)
+
+
+def _files(paths: Sequence[Any], job: Job) -> _Source:
+    """Return the row groups of Parquet files, in their order."""
+    pa, datasets = optional("pyarrow", "spark"), optional("pyarrow.dataset", "spark")
+    if not paths or not all(isinstance(path, str | os.PathLike) for path in paths):
+        raise TypeError("data must be a Spark DataFrame, or paths of Parquet files")
+    if not job.columns():
+        raise ValueError("column must be the name of the column of the records, got None")
+    groups: list[Any] = []
+    for path in map(os.fspath, paths):
+        try:
+            dataset = datasets.dataset(path, format="parquet")
+            groups += [group for fragment in dataset.get_fragments() for group in fragment.split_by_row_group()]
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(f"data must be paths of Parquet files, got {path!r}: {error}") from None
+        require_columns(job.columns(), dataset.schema.names)
+    session = optional("pyspark.sql", "spark").SparkSession.getActiveSession()
+    if session is None:
+        raise ValueError("a Spark session must be active to read files by their paths")
+    tasks = min(max(1, len(groups)), TASKS * _at_a_time(session))
+    fragments = [pickle.dumps(group) for group in groups]
+    frame = session.range(0, len(groups), 1, tasks)  # numbers of row groups
+    return _Source(frame, partial(_of_files, fragments), tasks, lambda: sum(group.count_rows() for group in groups))
+
+
+def _at_a_time(session: Any) -> int:
+    """Return the number of tasks that run at a time, which Spark Connect does not tell: then the partitions of a shuffle."""
+    try:
+        return int(session.sparkContext.defaultParallelism)
+    except optional("pyspark.errors", "spark").PySparkException:
+        return int(session.conf.get("spark.sql.shuffle.partitions"))
 
 
 def _selected(data: Any, job: Job) -> Any:
@@ -199,6 +272,19 @@ def _stream(job: Job, batches: Iterator[Any]) -> Any:
     return None if first is None else pa.RecordBatchReader.from_batches(first.schema, chain([first], named))
 
 
+def _of_rows(job: Job, batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the number of the partition of the running task, and its stream."""
+    yield _number(), _stream(job, batches)
+
+
+def _of_files(fragments: Sequence[bytes], job: Job, batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the numbers and the streams of row groups."""
+    datasets = optional("pyarrow.dataset", "spark")
+    columns = {name: datasets.field(name) for name in job.columns()}
+    for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
+        yield number, pickle.loads(fragments[number]).scanner(columns=columns, use_threads=False).to_reader()
+
+
 def _batch(number: int, counts: Counts) -> Any:
     """Return counts as a batch of one row."""
     pa = optional("pyarrow", "spark")
@@ -206,10 +292,10 @@ def _batch(number: int, counts: Counts) -> Any:
     return pa.RecordBatch.from_arrays(columns, names=["partition", "counts"])
 
 
-def _count(job: Job, batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield the counts of one partition. After an error, the rest of the partition is not read."""
-    number, stream = _number(), _stream(job, batches)
-    yield _batch(number, no_counts([number]) if stream is None else job.count(stream, number))
+def _count(job: Job, opened: Opened, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the counts of the partitions of a task. After an error, the rest of a partition is not read."""
+    for number, stream in opened(job, batches):
+        yield _batch(number, no_counts([number]) if stream is None else job.count(stream, number))
 
 
 def _merge(batches: Iterator[Any]) -> Iterator[Any]:
@@ -219,8 +305,9 @@ def _merge(batches: Iterator[Any]) -> Iterator[Any]:
         yield _batch(_number(), merge(parts))
 
 
-def _messages(job: Job, batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield the messages of one partition."""
-    pa, number, stream = optional("pyarrow", "spark"), _number(), _stream(job, batches)
-    for messages in [] if stream is None else job.messages(stream, number):
-        yield pa.RecordBatch.from_arrays([messages], names=[REPORT])
+def _messages(job: Job, opened: Opened, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the messages of the partitions of a task."""
+    pa = optional("pyarrow", "spark")
+    for number, stream in opened(job, batches):
+        for messages in [] if stream is None else job.messages(stream, number):
+            yield pa.RecordBatch.from_arrays([messages], names=[REPORT])

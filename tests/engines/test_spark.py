@@ -75,6 +75,30 @@ def expected(table):
     return SURVEY.collect(table, rng=ldp.PersonKeys(SECRET, "id")).to_bytes()
 
 
+def test_tasks_read_row_groups_of_files(spark, table, expected, tmp_path):
+    """Also in folders, with several files and tasks that read several row groups; a message for each person."""
+    whole = pa.Table.from_pandas(table, preserve_index=False)
+    half = len(whole) // 2
+    for name, part in (("a", whole[:half]), ("b", whole[half:])):
+        pq.write_table(part, tmp_path / f"{name}.parquet", row_group_size=half // 30)
+    for paths in (str(tmp_path), [tmp_path / "a.parquet", tmp_path / "b.parquet"]):
+        found = ldpfast.spark.aggregate(paths, SURVEY, person="id", key=SECRET)
+        assert found.to_bytes() == expected
+    assert ldpfast.spark.aggregate(str(tmp_path), SURVEY).n == len(whole)
+    reports = ldpfast.spark.privatize(str(tmp_path), SURVEY, person="id", key=SECRET)
+    assert SURVEY.aggregator().update(reports.toArrow()["report"]).to_bytes() == expected
+    with pytest.raises(ValueError, match="must be paths of Parquet files"):
+        ldpfast.spark.aggregate(str(tmp_path / "c.parquet"), SURVEY)
+    with pytest.raises(TypeError, match="data must be a Spark DataFrame, or paths of Parquet files"):
+        ldpfast.spark.aggregate([1, 2], SURVEY)
+    with pytest.raises(ValueError, match="frame must have one column 'other'"):
+        ldpfast.spark.aggregate(str(tmp_path), ldp.Warner(1.0), column="other")
+    bad = whole.set_column(whole.column_names.index("smoker"), "smoker", pa.array(["?"] * len(whole)))
+    pq.write_table(bad, tmp_path / "bad.parquet")
+    with pytest.raises(Exception, match="column .smoker. must hold"):
+        ldpfast.spark.aggregate(str(tmp_path / "bad.parquet"), SURVEY)
+
+
 def test_tasks_give_the_bytes_of_one_process(people, table, expected):
     for partitions in (1, 3, 40):
         found = ldpfast.spark.aggregate(people.repartition(partitions), SURVEY, person="id", key=SECRET)
