@@ -17,7 +17,12 @@ import ldpfast
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ["test_recorded_outputs.py", "test_threads.py", "test_package.py", "core/test_stream.py", "core/test_noise.py"]
-OTHER_PACKAGES = {"ldpfast.dask", "ldpfast.spark", "ldpfast.__main__"}  # import packages that are not installed here
+OTHER_PACKAGES = {
+    "ldpfast.dask",
+    "ldpfast.server",
+    "ldpfast.spark",
+    "ldpfast.__main__",
+}  # of extras that are not installed here
 
 
 def main() -> int:
