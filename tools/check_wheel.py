@@ -22,7 +22,7 @@ OTHER_PACKAGES = {
     "ldpfast.server",
     "ldpfast.spark",
     "ldpfast.__main__",
-}  # of extras that are not installed here
+}  # not installed here
 
 
 def main() -> int:
