@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "ldpfast"
 mathjax_path = "tex-svg.js"
+html_favicon = "_static/logo.svg"
 html_static_path = [
     "_static",
     str(files("mathjax") / "static/mathjax/es5" / mathjax_path),
@@ -72,9 +73,16 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "logo": {
+        "text": "ldpfast",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo-dark.svg",
+        "alt_text": "",
+    },
+    "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": False,

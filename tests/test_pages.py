@@ -13,7 +13,7 @@ import matplotlib
 import pytest
 from matplotlib import pyplot
 
-from .support.documentation import toctree_entries
+from .support.documentation import printed_blocks, toctree_entries
 from .support.labels import has_unit
 
 ROOT = Path(__file__).parent.parent
@@ -48,33 +48,57 @@ def test_every_page_is_in_exactly_one_table_of_contents():
 
 
 def test_readme_start_page_and_metadata_begin_with_the_same_sentence():
-    """The start page includes the README up to its second picture."""
+    """The start page includes the beginning of the README; title and sentence come first, and the lines to install."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     readme = " ".join((ROOT / "README.md").read_text().split())
     assert readme.startswith(f"# ldpfast {project['description']} ")
-    start = (DOCS / "index.md").read_text()
-    assert start.startswith("```{include} ../README.md\n")
-    (end,) = re.findall(r':end-before: "(.*)"', start)
-    included = (ROOT / "README.md").read_text().partition(end)[0]
-    assert "print(estimate)" in included
-    assert "docs/accuracy.png" in included
+    assert (DOCS / "index.md").read_text().startswith("```{include} ../README.md\n:end-before:")
+    first, *others = included_parts()
+    assert " ".join(first.split()).startswith(f"# ldpfast {project['description']} ")
+    (install,) = [part for part in others if "pip install" in part]
+    assert re.fullmatch(r"\n*```sh\n(pip install .*\n){2}```\n*", install)
+    assert any("docs/accuracy.png" in part for part in others)
+
+
+def included_parts() -> list[str]:
+    """Return the parts of the README on the start page, whose markers must each be once in the README."""
+    readme, parts = (ROOT / "README.md").read_text(), []
+    for options in re.findall(r"```\{include\} \.\./README\.md\n(.*?)\n```\n", (DOCS / "index.md").read_text(), re.S):
+        markers = {
+            side: text.replace("\\n", "\n") for side, text in re.findall(r':(start-after|end-before): "(.*)"', options)
+        }
+        start = markers.get("start-after", "")
+        assert readme.count(start) == 1 or not start
+        part = readme.partition(start)[2] if start else readme
+        assert markers["end-before"] in part
+        parts.append(part.partition(markers["end-before"])[0])
+    return parts
+
+
+def test_the_start_page_shows_the_code_of_its_picture():
+    """The printed text, which is checked with the other pages, and the picture are of the same survey and reports."""
+    ((code, printed),) = printed_blocks((DOCS / "index.md").read_text())
+    assert printed
+    assert code in (DOCS / "examples" / "plot_front_page.py").read_text()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_plots_of_the_gallery_have_labels_and_a_caption(path):
+    """A picture is one of pyplot, whose axes are checked, or several figures that the library draws, named `figure`."""
     matplotlib.use("Agg")
     before = set(pyplot.get_fignums())
-    runpy.run_path(str(path))
-    (number,) = set(pyplot.get_fignums()) - before
-    figure = pyplot.figure(number)
-    panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
-    assert panels
-    assert all(has_unit(ax.get_xlabel()) and has_unit(ax.get_ylabel()) for ax in panels)
-    pyplot.close(figure)
+    variables = runpy.run_path(str(path))
     text = path.read_text()
+    numbers = set(pyplot.get_fignums()) - before
+    assert len(numbers) == ("figure" not in variables)
+    for number in numbers:
+        panels = [ax for ax in pyplot.figure(number).axes if ax.get_label() != "<colorbar>"]
+        assert panels
+        assert all(has_unit(ax.get_xlabel()) and has_unit(ax.get_ylabel()) for ax in panels)
+        pyplot.close(number)
     assert text.startswith('"""\n')
-    assert text.count("# **What to see.**") == 1
+    assert text.count("# **What to see.**") == (len(numbers) or len(re.findall(r"^figure = ", text, re.M))) > 0
 
 
 def captions(text: str) -> list[tuple[str, str]]:
