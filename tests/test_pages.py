@@ -19,7 +19,7 @@ from .support.labels import has_unit
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 GENERATED = {"gallery/index"}
-EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
+EXAMPLES = sorted((DOCS / "examples").rglob("*.py"))
 PAGES = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *sorted(DOCS.rglob("*.md"))]
 PICTURES = ("![", "```{figure}", "```{raw} html\n:file: _pictures/")  # beginnings of blocks
 # A paragraph in italics. A link to the code may follow.
@@ -79,7 +79,7 @@ def test_the_start_page_shows_the_code_of_its_picture():
     """The printed text, which is checked with the other pages, and the picture are of the same survey and reports."""
     ((code, printed),) = printed_blocks((DOCS / "index.md").read_text())
     assert printed
-    assert code in (DOCS / "examples" / "plot_front_page.py").read_text()
+    assert code in (DOCS / "examples" / "surveys" / "plot_front_page.py").read_text()
 
 
 @pytest.mark.long

@@ -41,5 +41,5 @@ for panel, shares in zip(figure.axes, truth, strict=True):
 figure.axes[-1].set_xlabel("share of the people")
 
 # %%
-# **What to see.** Points are estimates, bars are 95 % intervals, and vertical marks are the true shares. Each person answered one of
-# the two questions, drawn at random, and sent one random number. No server saw the answer of a person.
+# **What to see.** Points are estimates, bars are 95 % intervals, and vertical marks are the true shares. Each person
+# answered one of the two questions, drawn at random, and sent its number and a randomized answer.
