@@ -26,6 +26,7 @@ extensions = [
     "docstrings",
     "name_links",
     "repository_links",
+    "search_words",
 ]
 exclude_patterns = ["_extensions", "_static", "_templates", "figures", "examples", "gallery/*.ipynb"]
 templates_path = ["_templates"]
@@ -74,6 +75,7 @@ html_static_path = [
 ]  # no content delivery network
 html_sidebars = {page: [] for page in ("index", "ten_minutes", "choosing", "search")}
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "_extensions/search_order.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -6,6 +6,7 @@ import html
 import json
 import math
 import re
+from urllib.parse import quote_plus
 
 import pytest
 
@@ -46,25 +47,77 @@ NOT_TYPESET = """async page => {
 }"""
 
 
+# The addresses of the first results of a search.
+RESULTS = """async page => {
+  const links = () => [...page.document.querySelectorAll("ul.search li > a")];
+  const pause = () => new Promise(resolve => page.setTimeout(resolve, 20));
+  while (links().length < 12 && !page.document.querySelector(".search-summary")?.innerText) await pause();
+  return links().slice(0, 12).map(link => link.getAttribute("href"));
+}"""
+MECHANISM, ESTIMATION = "reference/generated/ldpfast.mechanisms.", "reference/generated/ldpfast.estimation."
+FIRST = {
+    "crosswise": "designs.html",
+    "forced response": "designs.html",
+    "unrelated question": "designs.html",
+    "label privacy": "designs.html",
+    "debias": "sums.html",
+    "A/B test": "survey.html",
+    "trend": "survey.html",
+    "torch": "faq.html",
+    "GPU": "faq.html",
+    "what it does not do": "faq.html",
+    "deduplicate": "server.html",
+    "key rotation": "faq.html",
+    "longitudinal": "panels.html",
+    "federated learning": "rounds.html",
+    "survey": "survey.html",
+    "regression": "regression.html",
+    "sample size": "planning.html",
+    "audit": "audit.html",
+    "LinfBall": MECHANISM + "LinfBall.html",
+    "RandomizedResponse": MECHANISM + "RandomizedResponse.html",
+    "range_queries": ESTIMATION + "range_queries.html",
+}
+
+
 @pytest.fixture
 def browser(request):
     return request.config.getoption("--browser")
 
 
-@pytest.mark.parametrize(
-    "words, page",
-    [
-        ("LinfBall", "reference/generated/ldpfast.mechanisms.LinfBall.html"),
-        ("repeated questions", "collecting.html"),
-        ("sample size", "planning.html"),
-    ],
-)
-def test_search_finds(site, browser, tmp_path, words, page):
-    """The page is among the first ten results of the search of the site."""
-    with serve(site) as address:
-        text = rendered(browser, f"{address}/search.html?q={words.replace(' ', '+')}", tmp_path, 30_000)
-    found = [link.partition("#")[0] for link in re.findall(r'<li class="kind-\w+"><a href="([^"]+)" data-score', text)]
-    assert any(link.endswith(page) for link in found[:10]), found[:10]
+@pytest.fixture(scope="module")
+def results(site, request, tmp_path_factory):
+    """The first results of searches: the words of `FIRST` and others."""
+    words = [*FIRST, "repeated questions", "median", "epsilon", "privatize", "Survey"]
+    names = [f"search.html?q={quote_plus(word)}" for word in words]
+    browser = request.config.getoption("--browser")
+    found = pages_with_faults(browser, tmp_path_factory.mktemp("browser"), site, names, RESULTS)
+    assert len(found) == len(words)  # each search has results
+    return dict(zip(words, [links for _, links in found], strict=True))
+
+
+@pytest.mark.parametrize("words", FIRST)
+def test_the_first_result_answers(results, words):
+    assert results[words][0].partition("#")[0] == FIRST[words], results[words]
+
+
+def test_search_finds_sections(results):
+    assert "collecting.html#retries-and-repeated-questions" in results["repeated questions"]
+
+
+@pytest.mark.parametrize("words", ["median", "epsilon", "privatize"])
+def test_guides_are_before_the_reference(results, words):
+    """Words that are also names of the library: the first result is a guide."""
+    assert not results[words][0].startswith("reference/"), results[words]
+
+
+@pytest.mark.parametrize("words", ["LinfBall", "RandomizedResponse", "Survey", "median", "range_queries"])
+def test_each_object_is_listed_once(results, words):
+    """One result has the page of an object, and no result repeats an address."""
+    assert len(set(results[words])) == len(results[words])
+    pages = [link for link in results[words] if link.startswith("reference/")]
+    own = [link for link in pages if "#" not in link or link.partition("#")[2] + ".html" == link.partition("#")[0][20:]]
+    assert len({link.partition("#")[0] for link in own}) == len(own)
 
 
 def pages_with_faults(browser, folder, site, names, fault, width=PHONE):

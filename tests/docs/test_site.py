@@ -9,8 +9,11 @@ from urllib.parse import unquote
 
 import pytest
 
+from ldpfast import central
+
 from ..support.public import MODULES, names_of
 
+ROOT = Path(__file__).parents[2]
 NAMES = [(module, name) for module in MODULES for name in names_of(module)]
 
 
@@ -81,6 +84,21 @@ def test_the_section_privacy_is_on_the_pages_of_mechanisms(site):
         text = (site / f"reference/generated/ldpfast.mechanisms.{name}.html").read_text().replace("<wbr>", "")
         assert '<p class="rubric">Privacy</p>' in text
         assert "epsilon_realized" in text.partition('<p class="rubric">Privacy</p>')[2][:600]
+
+
+def test_provisional_names_are_marked(site):
+    """All names of the central model, the contractions and the conversions, and no others."""
+    mark = "<strong>Provisional:</strong> the name and the parameters can change in a minor release"
+    pages = {
+        path.stem.removeprefix("ldpfast.")
+        for path in (site / "reference/generated").glob("*.html")
+        if mark in path.read_text()
+    }
+    assert pages >= {f"central.{name}" for name in central.__all__} | {"bounds.kl_contraction", "privacy.delta_from_kl"}
+    rest = {name for name in pages if not name.startswith("central.")}
+    named = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("bounds", "privacy"))
+    assert all(f"`{name.partition('.')[2]}`" in named for name in rest)
+    assert rest.isdisjoint({"privacy.compose", "bounds.le_cam", "privacy.disclosure_risk"})
 
 
 def test_thumbnails_of_the_gallery_are_pictures(site, pages):
