@@ -56,7 +56,8 @@ def put_section(app: Sphinx, what: str, name: str, obj: object, options: Any, li
         place = next((i for i, line in enumerate(lines) if AFTER.match(line)), len(lines))
         lines[place:place] = ["", ".. rubric:: Privacy", "", *section, ""]
     if is_provisional(name):
-        place = next((i for i, line in enumerate(lines) if not line), len(lines))
+        start = next((i for i, line in enumerate(lines) if line), 0)
+        place = next((i for i in range(start, len(lines)) if not lines[i]), len(lines))  # after the first sentence
         lines[place:place] = ["", PROVISIONAL, ""]
     lines[:] = [PAGE.sub(lambda found: link_of(app, found[1]) or found[0], line) for line in lines]
 

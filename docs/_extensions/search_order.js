@@ -18,6 +18,16 @@ function uniteResults(item) {
   item[3] = null;
 }
 
+// Name the section that an entry of the index leads to. The title of a page has no anchor, so that it is listed once.
+function nameSection(item) {
+  const [page, title, anchor] = item;
+  const { alltitles, docnames, titles } = Search._index;
+  const isPlace = ([file, id]) => docnames[file] === page && `#${id}` === anchor;
+  const section = Object.keys(alltitles).find((name) => alltitles[name].some(isPlace));
+  if (section === undefined || titles[docnames.indexOf(page)] === section) item[2] = "";
+  else item[1] = `${title} > ${section}`;
+}
+
 var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,
@@ -40,7 +50,10 @@ var Scorer = {
       if (isExact) return looksLikeCode ? 200 + score + isPage : isPage ? 40 : 20;
       return Math.min(score, 15);
     }
-    if (kind === "index") return 100 + score;
+    if (kind === "index") {
+      nameSection(item);
+      return 100 + score;
+    }
     if (LAST.test(page)) return Math.min(score, 15);
     if (page.startsWith("gallery/")) return 18 + score / 2;
     return score >= Scorer.title || kind === "title" ? 45 + score : 20 + score;
