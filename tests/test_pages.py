@@ -123,5 +123,12 @@ def test_a_picture_without_a_caption_is_found(after):
     assert not CAPTION.fullmatch(found)
 
 
+@pytest.mark.parametrize("page", toctree_entries((DOCS / "tutorials.md").read_text()))
+def test_tutorials_have_a_figure_and_printed_results(page):
+    text = (DOCS / f"{page}.md").read_text()
+    assert captions(text)
+    assert "\n\nIt prints\n\n```text\n" in text
+
+
 def test_the_gallery_has_examples():
     assert len(EXAMPLES) >= 8
