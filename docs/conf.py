@@ -23,9 +23,11 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "breakable_names",
     "docstrings",
     "name_links",
     "repository_links",
+    "search_words",
 ]
 exclude_patterns = ["_extensions", "_static", "_templates", "figures", "examples", "gallery/*.ipynb"]
 templates_path = ["_templates"]
@@ -49,7 +51,10 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_",
     "image_scrapers": ("matplotlib", "figures"),
+    "subsection_order": [f"examples/{subject}" for subject in ("surveys", "estimates", "mechanisms", "planning")],
     "within_subsection_order": "FileNameSortKey",
+    "nested_sections": False,
+    "thumbnail_size": (600, 400),
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_signature": False,
@@ -64,18 +69,27 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "ldpfast"
 mathjax_path = "tex-svg.js"
+html_favicon = "_static/logo.svg"
 html_static_path = [
     "_static",
     str(files("mathjax") / "static/mathjax/es5" / mathjax_path),
 ]  # no content delivery network
 html_sidebars = {page: [] for page in ("index", "ten_minutes", "choosing", "search")}
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "_extensions/search_order.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "logo": {
+        "text": "ldpfast",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo-dark.svg",
+        "alt_text": "",
+    },
+    "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": False,

@@ -13,13 +13,13 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from .support.documentation import toctree_entries
+from .support.documentation import printed_blocks, toctree_entries
 from .support.labels import has_unit
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 GENERATED = {"gallery/index"}
-EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
+EXAMPLES = sorted((DOCS / "examples").rglob("*.py"))
 PAGES = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *sorted(DOCS.rglob("*.md"))]
 PICTURES = ("![", "```{figure}", "```{raw} html\n:file: _pictures/")  # beginnings of blocks
 # A paragraph in italics. A link to the code may follow.
@@ -48,16 +48,38 @@ def test_every_page_is_in_exactly_one_table_of_contents():
 
 
 def test_readme_start_page_and_metadata_begin_with_the_same_sentence():
-    """The start page includes the README up to its second picture."""
+    """The start page includes the beginning of the README; title and sentence come first, and the lines to install."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     readme = " ".join((ROOT / "README.md").read_text().split())
     assert readme.startswith(f"# ldpfast {project['description']} ")
-    start = (DOCS / "index.md").read_text()
-    assert start.startswith("```{include} ../README.md\n")
-    (end,) = re.findall(r':end-before: "(.*)"', start)
-    included = (ROOT / "README.md").read_text().partition(end)[0]
-    assert "print(estimate)" in included
-    assert "docs/accuracy.png" in included
+    assert (DOCS / "index.md").read_text().startswith("```{include} ../README.md\n:end-before:")
+    first, *others = included_parts()
+    assert " ".join(first.split()).startswith(f"# ldpfast {project['description']} ")
+    (install,) = [part for part in others if "pip install" in part]
+    assert re.fullmatch(r"\n*```sh\n(pip install .*\n){2}```\n*", install)
+    assert any("docs/accuracy.png" in part for part in others)
+
+
+def included_parts() -> list[str]:
+    """Return the parts of the README on the start page, whose markers must each be once in the README."""
+    readme, parts = (ROOT / "README.md").read_text(), []
+    for options in re.findall(r"```\{include\} \.\./README\.md\n(.*?)\n```\n", (DOCS / "index.md").read_text(), re.S):
+        markers = {
+            side: text.replace("\\n", "\n") for side, text in re.findall(r':(start-after|end-before): "(.*)"', options)
+        }
+        start = markers.get("start-after", "")
+        assert readme.count(start) == 1 or not start
+        part = readme.partition(start)[2] if start else readme
+        assert markers["end-before"] in part
+        parts.append(part.partition(markers["end-before"])[0])
+    return parts
+
+
+def test_the_start_page_shows_the_code_of_its_picture():
+    """The printed text, which is checked with the other pages, and the picture are of the same survey and reports."""
+    ((code, printed),) = printed_blocks((DOCS / "index.md").read_text())
+    assert printed
+    assert code in (DOCS / "examples" / "surveys" / "plot_front_page.py").read_text()
 
 
 def figures_of(path: Path) -> list[Figure]:
@@ -106,6 +128,13 @@ def test_a_picture_without_a_caption_is_found(after):
     ((line, found),) = captions(f"# Page\n\n![Words](a.png)\n\n{after}\n\nMore text.\n")
     assert line == "![Words](a.png)"
     assert not CAPTION.fullmatch(found)
+
+
+@pytest.mark.parametrize("page", toctree_entries((DOCS / "tutorials.md").read_text()))
+def test_tutorials_have_a_figure_and_printed_results(page):
+    text = (DOCS / f"{page}.md").read_text()
+    assert captions(text)
+    assert "\n\nIt prints\n\n```text\n" in text
 
 
 def test_the_gallery_has_examples():

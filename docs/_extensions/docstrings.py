@@ -1,4 +1,4 @@
-"""House rules of docstrings: a section Privacy, absolute values as in |x|, and names of pages as links."""
+"""House rules of docstrings: a section Privacy, absolute values as in |x|, names of pages as links, and provisional names."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from inspect import getdoc, isbuiltin
 from typing import Any
 
 from numpydoc.docscrape import NumpyDocString
+from public_names import is_provisional
 from sphinx.application import Sphinx
 
 AFTER = re.compile(r"\.\. rubric:: (Notes|References|Examples|See Also|Methods|Attributes)")
 PAGE = re.compile(r"(?<![`/\w])docs/([\w/]+)\.md")
+PROVISIONAL = (
+    "**Provisional:** the name and the parameters can change in a minor release (:doc:`Versions </versioning>`)."
+)
 BAR = re.compile(r"(``.*?``)|(`.*?`)|\|")
 
 sections: dict[tuple[str, str], list[str]] = {}
@@ -51,6 +55,10 @@ def put_section(app: Sphinx, what: str, name: str, obj: object, options: Any, li
     if section is not None:
         place = next((i for i, line in enumerate(lines) if AFTER.match(line)), len(lines))
         lines[place:place] = ["", ".. rubric:: Privacy", "", *section, ""]
+    if is_provisional(name):
+        start = next((i for i, line in enumerate(lines) if line), 0)
+        place = next((i for i in range(start, len(lines)) if not lines[i]), len(lines))  # after the first sentence
+        lines[place:place] = ["", PROVISIONAL, ""]
     lines[:] = [PAGE.sub(lambda found: link_of(app, found[1]) or found[0], line) for line in lines]
 
 

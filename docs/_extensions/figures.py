@@ -14,7 +14,7 @@ def scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]
     if not isinstance(found, Figure):
         return ""
     path = next(block_vars["image_path_iterator"])
-    found.savefig(path)
+    found.savefig(path, dpi=150)
     return str(figure_rst([path], gallery_conf["src_dir"]))
 
 

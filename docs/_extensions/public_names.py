@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from inspect import isclass, ismodule, isroutine
 from types import ModuleType
@@ -56,3 +57,15 @@ def public_names() -> dict[str, dict[str, list[str]]]:
                 kinds["classes" if isclass(value) else "functions"].append(name)
         found[module_name] = kinds
     return found
+
+
+# Public names that can change in a minor release, as docs/versioning.md says.
+CONTRACTION = re.compile(r"ldpfast\.bounds\.(\w+_contraction|tensorized_\w+|mutual_information|tv_of_releases)")
+CONVERSION = re.compile(r"ldpfast\.privacy\.\w+_(from|for)_\w+")
+
+
+def is_provisional(name: str) -> bool:
+    """Return whether the full name of a class or a function is provisional."""
+    return bool(
+        CONTRACTION.fullmatch(name) or CONVERSION.fullmatch(name) or re.fullmatch(r"ldpfast\.central\.\w+", name)
+    )

@@ -6,6 +6,7 @@ import html
 import json
 import math
 import re
+from urllib.parse import quote_plus
 
 import pytest
 
@@ -13,8 +14,8 @@ import ldpfast as ldp
 
 from ..support.site import rendered, serve
 
-# Loads pages in a frame of the width of a phone, and lists those where `fault` returns more than 0.
-FRAMES = """<!doctype html><title>faults</title><pre id="result"></pre><iframe id="frame" width="420" height="900"></iframe>
+# Loads pages in a frame of some width, and lists those where `fault` returns more than 0.
+FRAMES = """<!doctype html><title>faults</title><pre id="result"></pre><iframe id="frame" width="WIDTH" height="900"></iframe>
 <script>
 const pages = PAGES, fault = FAULT, faults = [], frame = document.getElementById("frame");
 let seen = 0;
@@ -28,7 +29,16 @@ frame.addEventListener("load", async () => {
 });
 frame.src = "/" + pages[0];
 </script>"""
-TOO_WIDE = "page => Math.max(page.document.documentElement.scrollWidth - 420, 0)"
+PHONE, LAPTOP = 390, 1280  # pixels
+TOO_WIDE = f"page => Math.max(page.document.documentElement.scrollWidth - {PHONE}, 0)"
+# Links and buttons of the header that are not beside each other.
+NOT_IN_LINE = """page => {
+  const boxes = [...page.document.querySelectorAll(".bd-header .navbar-brand, .bd-header .nav-link, .bd-header button")]
+    .map(element => element.getBoundingClientRect()).filter(box => box.width > 0).sort((a, b) => a.left - b.left);
+  const middle = box => (box.top + box.bottom) / 2;
+  const faulty = box => Math.abs(middle(box) - middle(boxes[0])) > 12 || box.right > page.innerWidth;
+  return boxes.filter((box, i) => faulty(box) || (i && box.left < boxes[i - 1].right - 1)).length + (boxes.length < 9);
+}"""
 # Formulas that were not typeset, and errors in them.
 NOT_TYPESET = """async page => {
   await page.MathJax.startup.promise;
@@ -37,30 +47,82 @@ NOT_TYPESET = """async page => {
 }"""
 
 
+# The addresses of the first results of a search.
+RESULTS = """async page => {
+  const links = () => [...page.document.querySelectorAll("ul.search li > a")];
+  const pause = () => new Promise(resolve => page.setTimeout(resolve, 20));
+  while (links().length < 12 && !page.document.querySelector(".search-summary")?.innerText) await pause();
+  return links().slice(0, 12).map(link => link.getAttribute("href"));
+}"""
+MECHANISM, ESTIMATION = "reference/generated/ldpfast.mechanisms.", "reference/generated/ldpfast.estimation."
+FIRST = {
+    "crosswise": "designs.html",
+    "forced response": "designs.html",
+    "unrelated question": "designs.html",
+    "label privacy": "designs.html",
+    "debias": "sums.html",
+    "A/B test": "survey.html",
+    "trend": "survey.html",
+    "torch": "faq.html",
+    "GPU": "faq.html#does-it-use-a-gpu-does-it-work-with-pytorch-and-jax",
+    "what it does not do": "faq.html",
+    "deduplicate": "server.html",
+    "key rotation": "faq.html",
+    "longitudinal": "panels.html",
+    "federated learning": "rounds.html",
+    "survey": "survey.html",
+    "regression": "regression.html",
+    "sample size": "planning.html",
+    "audit": "audit.html",
+    "LinfBall": MECHANISM + "LinfBall.html",
+    "RandomizedResponse": MECHANISM + "RandomizedResponse.html",
+    "range_queries": ESTIMATION + "range_queries.html",
+}
+
+
 @pytest.fixture
 def browser(request):
     return request.config.getoption("--browser")
 
 
-@pytest.mark.parametrize(
-    "words, page",
-    [
-        ("LinfBall", "reference/generated/ldpfast.mechanisms.LinfBall.html"),
-        ("repeated questions", "collecting.html"),
-        ("sample size", "planning.html"),
-    ],
-)
-def test_search_finds(site, browser, tmp_path, words, page):
-    """The page is among the first ten results of the search of the site."""
-    with serve(site) as address:
-        text = rendered(browser, f"{address}/search.html?q={words.replace(' ', '+')}", tmp_path, 30_000)
-    found = [link.partition("#")[0] for link in re.findall(r'<li class="kind-\w+"><a href="([^"]+)" data-score', text)]
-    assert any(link.endswith(page) for link in found[:10]), found[:10]
+@pytest.fixture(scope="module")
+def results(site, request, tmp_path_factory):
+    """The first results of searches: the words of `FIRST` and others."""
+    words = [*FIRST, "repeated questions", "median", "epsilon", "privatize", "Survey"]
+    names = [f"search.html?q={quote_plus(word)}" for word in words]
+    browser = request.config.getoption("--browser")
+    found = pages_with_faults(browser, tmp_path_factory.mktemp("browser"), site, names, RESULTS)
+    assert len(found) == len(words)  # each search has results
+    return dict(zip(words, [links for _, links in found], strict=True))
 
 
-def pages_with_faults(browser, folder, site, names, fault):
+@pytest.mark.parametrize("words", FIRST)
+def test_the_first_result_answers(results, words):
+    assert f"{results[words][0]}#".startswith(f"{FIRST[words]}#"), results[words]
+
+
+def test_search_finds_sections(results):
+    assert "collecting.html#retries-and-repeated-questions" in results["repeated questions"]
+
+
+@pytest.mark.parametrize("words", ["median", "epsilon", "privatize"])
+def test_guides_are_before_the_reference(results, words):
+    """Words that are also names of the library: the first result is a guide."""
+    assert not results[words][0].startswith("reference/"), results[words]
+
+
+@pytest.mark.parametrize("words", ["LinfBall", "RandomizedResponse", "Survey", "median", "range_queries"])
+def test_each_object_is_listed_once(results, words):
+    """One result has the page of an object, and no result repeats an address."""
+    assert len(set(results[words])) == len(results[words])
+    pages = [link for link in results[words] if link.startswith("reference/")]
+    own = [link for link in pages if "#" not in link or link.partition("#")[2] + ".html" == link.partition("#")[0][20:]]
+    assert len({link.partition("#")[0] for link in own}) == len(own)
+
+
+def pages_with_faults(browser, folder, site, names, fault, width=PHONE):
     """Return the pages where the JavaScript function `fault` returns more than 0, with what it returns."""
-    frames = FRAMES.replace("PAGES", json.dumps(names)).replace("FAULT", fault)
+    frames = FRAMES.replace("PAGES", json.dumps(names)).replace("FAULT", fault).replace("WIDTH", str(width))
     with serve(site, frames) as address:
         text = rendered(browser, f"{address}/extra-page-of-the-tests", folder, 240_000)
     result = json.loads(html.unescape(re.search(r'<pre id="result">([^<]*)</pre>', text)[1]))
@@ -95,9 +157,25 @@ def test_the_picture_of_epsilon_has_the_numbers_of_the_library(site, browser, tm
 
 
 def test_pages_fit_on_a_phone(site, browser, tmp_path, pages):
-    """No page is wider than a screen of 420 pixels; wide tables, code and formulas scroll by themselves."""
-    names = [name for name in pages if not name.startswith("reference/generated/") and name != "search.html"]
-    names += [
-        f"reference/generated/ldpfast.{name}.html" for name in ("mechanisms", "mechanisms.LinfBall", "survey.Survey")
-    ]
+    """No page is wider than the screen; wide tables, code and formulas scroll by themselves."""
+    names = [name for name in pages if name != "search.html"]
     assert pages_with_faults(browser, tmp_path, site, names, TOO_WIDE) == []
+
+
+@pytest.mark.parametrize("width", [1000, LAPTOP, 1440])
+def test_the_header_is_one_line(site, browser, tmp_path, width):
+    names = ["index.html", "survey.html", "gallery/index.html", "reference/index.html"]
+    assert pages_with_faults(browser, tmp_path, site, names, NOT_IN_LINE, width) == []
+
+
+def test_tables_and_wide_pictures_scroll_by_themselves_on_a_phone(site, browser, tmp_path):
+    """The picture of the front page is not cut; columns of a table are wide enough for words."""
+    fault = """page => {
+      const frames = [...page.document.querySelectorAll(".bd-article table.table, .bd-article figure:not(.fits)")];
+      const scrolls = box => box.scrollWidth <= box.clientWidth || page.getComputedStyle(box).overflowX === "auto";
+      const narrow = [...page.document.querySelectorAll(".bd-article td")].filter(cell => cell.offsetWidth < 60);
+      const cut = [...page.document.querySelectorAll("figure.fits img")].filter(image => image.offsetWidth > 374);
+      return frames.filter(box => !scrolls(box)).length + narrow.length + cut.length;
+    }"""
+    names = ["index.html", "choosing.html", "guide.html", "survey.html", "reference/index.html"]
+    assert pages_with_faults(browser, tmp_path, site, names, fault) == []

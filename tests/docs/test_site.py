@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import re
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
+from ldpfast import central
+
 from ..support.public import MODULES, names_of
 
+ROOT = Path(__file__).parents[2]
 NAMES = [(module, name) for module in MODULES for name in names_of(module)]
 
 
@@ -62,8 +66,11 @@ def test_pages_have_one_title_and_images_have_a_description(pages):
     for name, page in pages.items():
         if name not in ("genindex.html", "py-modindex.html", "search.html"):
             assert page.titles == 1, name
-        for image in page.images:  # thumbnails have an empty description, because their title is beside them
-            assert image.get("alt") or name == "gallery/index.html", f"{name}: {image.get('src')}"
+        for (
+            image
+        ) in page.images:  # thumbnails and the logo have an empty description, because their title is beside them
+            beside = name == "gallery/index.html" or "logo__image" in str(image.get("class"))
+            assert image.get("alt") or beside, f"{name}: {image.get('src')}"
 
 
 @pytest.mark.parametrize("module, name", NAMES)
@@ -77,14 +84,33 @@ def test_every_public_name_has_a_page(pages, module, name):
 
 def test_the_section_privacy_is_on_the_pages_of_mechanisms(site):
     for name in ("LinfBall", "Warner", "SubsetSelection"):
-        text = (site / f"reference/generated/ldpfast.mechanisms.{name}.html").read_text()
+        text = (site / f"reference/generated/ldpfast.mechanisms.{name}.html").read_text().replace("<wbr>", "")
         assert '<p class="rubric">Privacy</p>' in text
         assert "epsilon_realized" in text.partition('<p class="rubric">Privacy</p>')[2][:600]
 
 
+def test_provisional_names_are_marked(site):
+    """All names of the central model, the contractions and the conversions, and no others."""
+    mark = "<strong>Provisional:</strong> the name and the parameters can change in a minor release"
+    pages = {
+        path.stem.removeprefix("ldpfast.")
+        for path in (site / "reference/generated").glob("*.html")
+        if mark in path.read_text()
+    }
+    assert pages >= {f"central.{name}" for name in central.__all__} | {"bounds.kl_contraction", "privacy.delta_from_kl"}
+    rest = {name for name in pages if not name.startswith("central.")}
+    named = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("bounds", "privacy"))
+    assert all(f"`{name.partition('.')[2]}`" in named for name in rest)
+    table = (site / "reference/generated/ldpfast.privacy.html").read_text()
+    assert "Provisional:" not in table  # the first sentence of a name says what it is
+    assert rest.isdisjoint({"privacy.compose", "bounds.le_cam", "privacy.disclosure_risk"})
+
+
 def test_thumbnails_of_the_gallery_are_pictures(site, pages):
     thumbnails = sorted((site / "_images").glob("sphx_glr_plot_*_thumb.png"))
+    subjects = re.findall("<h2>([^<]*)<", (site / "gallery/index.html").read_text())
+    assert subjects[:2] == ["Surveys", "Estimates"]
     assert len(thumbnails) >= 8
     assert min(path.stat().st_size for path in thumbnails) > 3000
-    shown = [image["src"] for image in pages["gallery/index.html"].images]
-    assert {path.name for path in thumbnails} == {str(source).rpartition("/")[2] for source in shown}
+    shown = [Path(str(image["src"])).name for image in pages["gallery/index.html"].images]
+    assert [path.name for path in thumbnails] == sorted(name for name in shown if name.startswith("sphx_glr_"))

@@ -57,8 +57,9 @@ def test_examples_of_the_readme_run(script, folder):
 def test_examples_run(title, script, folder):
     printed = run_script(script, folder)
     assert printed
-    if title == "Retries":
-        assert printed == "True"
+    shown = re.search(re.escape(script) + r"```\n\nIt prints\n\n```text\n(.*?)\n```", PAGE, re.S)
+    assert not shown or printed == shown[1]
+    assert bool(shown) == (title == "Retries")
 
 
 def run_script(script, folder):

@@ -56,7 +56,7 @@ def test_the_commands_of_the_page(start_server, tmp_path):
 
     run = functools.partial(subprocess.run, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
     printed = run([sys.executable, "-c", here(block("python"))]).stdout
-    assert printed == "Sent(accepted=1, duplicate=0, refused={})\n" * 3
+    assert printed == block("text")
     rows = run(["bash", "-c", here(block("sh", "curl"))]).stdout.splitlines()
     assert rows[0] == "question,answer,estimate,stderr,low,high,n,group"
     assert {row.rsplit(",", 1)[1] for row in rows[1:]} == {"south"}
