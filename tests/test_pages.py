@@ -130,7 +130,9 @@ def test_a_picture_without_a_caption_is_found(after):
     assert not CAPTION.fullmatch(found)
 
 
-@pytest.mark.parametrize("page", toctree_entries((DOCS / "tutorials.md").read_text()))
+@pytest.mark.parametrize(
+    "page", sorted(set(toctree_entries((DOCS / "tutorials.md").read_text())) - {"try"})
+)  # which runs
 def test_tutorials_have_a_figure_and_printed_results(page):
     text = (DOCS / f"{page}.md").read_text()
     assert captions(text)

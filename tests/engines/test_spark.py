@@ -95,7 +95,7 @@ def test_tasks_read_row_groups_of_files(spark, table, expected, tmp_path):
         ldpfast.spark.aggregate(str(tmp_path), ldp.Warner(1.0), column="other")
     bad = whole.set_column(whole.column_names.index("smoker"), "smoker", pa.array(["?"] * len(whole)))
     pq.write_table(bad, tmp_path / "bad.parquet")
-    with pytest.raises(Exception, match="column .smoker. must hold"):
+    with pytest.raises(Exception, match=r"column .smoker. must hold"):
         ldpfast.spark.aggregate(str(tmp_path / "bad.parquet"), SURVEY)
 
 
