@@ -105,6 +105,25 @@ def test_exactly_top_candidates_are_raised_for_equal_products(isa, value, dim, v
             assert second >= top or other % 2 == flip
 
 
+@each("vectors, top", [(128, 20), (128, 90), (130, 1), (130, 60), (300, 50), (300, 200), (300, 299)])
+def test_equal_cosines_of_two_sizes_are_ranked_by_their_index(isa, vectors, top):
+    """The record is the smallest normal number of single precision in one dimension, and subnormal numbers are zero.
+
+    So its product with a direction u below 1 is zero, and its cosine with another one is the record itself: two sizes.
+    """
+    x, bits = np.full((20, 1), 2.0**-126), (2 * vectors - 1).bit_length()
+    words, seeds = (reference.Words(FIXED_KEY, f"CODEBOOK_{use}", 0) for use in ("COINS", "SEEDS"))
+    for report in kernel_reports(_coins.WORD - 1, 1, vectors, top, x).tolist():
+        seed, flip = seeds.word() >> bits, words.word() >> 63
+        words.word()
+        number, _ = reference.word_below(words, top), reference.word_below(words, 2 * vectors - top)
+        u = reference.directions(1, vectors, seed)[:, 0]
+        if np.abs(np.abs(u) - 1).min() > 1e-5:
+            best = sorted(range(vectors), key=lambda j: bool(abs(u[j]) < 1))[:top]
+            raised = sorted(2 * j + int((u[j] > -1) != flip) for j in best)  # zero counts as positive
+            assert report == seed << bits | raised[number]
+
+
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300, np.nan])
 def test_any_record_has_a_report_of_the_format(isa, value):
     x = ball(200, 4, radius=1.0)

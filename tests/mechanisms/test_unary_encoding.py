@@ -39,7 +39,17 @@ def test_a_block_has_as_many_rows_as_fit_in_8_kib_of_bits(k):
 
 
 @each("method", ["symmetric", "optimized"])
-@each("k, n", [(2, 1), (2, 65), (8, 9), (9, 64), (13, 1), (64, 3), (65, 8), (128, 1), (128, 63), (1000, 7)])
+@each(
+    "k, n",
+    [
+        *((2, 1), (2, 65), (8, 9), (9, 64), (13, 1), (64, 3), (65, 8), (128, 1), (128, 63), (1000, 7)),
+        *(
+            (3, 129),
+            (2, 257),
+            (8, 1153),
+        ),  # the first bit of a block of 128 bits of the categories, and many such blocks
+    ],
+)
 def test_reports_equal_the_reference(isa, k, n, method):
     mechanism = ldp.UnaryEncoding(k, 1.0, method=method)
     x = np.random.default_rng(n).integers(0, k, n)
