@@ -71,6 +71,33 @@ def test_many_dimensions_equal_the_reference(isa):
     assert mechanism.privatize(x, rng=SEED).tolist() == reference.ranked_signs(mechanism, KEY, 0, x)
 
 
+def frame_products(dim, signs, seed, x):
+    """Return the inner products of a record with the vectors of a frame: the reflections are applied to the record."""
+    v, products = x.astype(float), []
+    for j, row in enumerate(reference.directions(dim, signs, seed, signs)):
+        u = row[: dim - j].copy()
+        side = math.copysign(1.0, u[0])
+        u[0] += side * np.linalg.norm(u)
+        v[j:] -= u * (2 * (u @ v[j:]) / (u @ u))
+        products.append(-side * v[j])
+    return products
+
+
+def test_the_frame_of_16384_dimensions_is_orthonormal():
+    """The largest dimension of reflections: the signs follow from products with the frame, and all decoded reports have one length."""
+    dim, signs = 16_384, 6
+    mechanism, x = ldp.RankedSigns(dim, 3.0, signs=signs), np.zeros(dim)
+    x[:6] = [0.3, -0.4, 0.2, 0.4, -0.3, 0.5]
+    reports, coins = mechanism.privatize(x[np.newaxis], rng=SEED), reference.Words(KEY, "FRAME_COINS", 0)
+    ((seed, found),) = reports.tolist()
+    assert seed == reference.Words(KEY, "FRAME_SEEDS", 0).word()
+    flip = (coins.word() >> 11) / 2**53 >= (1 + np.linalg.norm(x)) / 2
+    products = np.array(frame_products(dim, signs, seed, x)) * (-1 if flip else 1)
+    pattern = reference.sign_pattern(mechanism._coin, coins)
+    assert found == sum(pattern[rank] << int(j) for rank, j in enumerate(np.argsort(products)))
+    np.testing.assert_allclose(np.linalg.norm(mechanism.decode(reports), axis=1), mechanism.scale, rtol=1e-5)
+
+
 @pytest.mark.parametrize("n", [*SIZES, 0, 2, 63, 64, 65])
 def test_sizes_around_the_blocks(n):
     mechanism, x = ldp.RankedSigns(3, 2.0, radius=2.0), ball(n, 3)

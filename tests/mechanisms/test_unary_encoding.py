@@ -59,6 +59,18 @@ def test_reports_equal_the_reference(isa, k, n, method):
     assert mechanism.report.invalidity(reports) is None
 
 
+def test_the_last_row_has_its_own_coin():
+    """The coin of row 128 j is in another AES block than those before it. Other reports leave other words in the memory."""
+    mechanism = ldp.UnaryEncoding(2, 1.0, method="optimized")
+    for n in range(129, 1500, 128):
+        x = np.zeros(n, np.int64)
+        mechanism.privatize(np.zeros(4000, np.int64), rng=n)
+        reports = mechanism.privatize(x, rng=SEED)
+        np.testing.assert_array_equal(
+            np.unpackbits(reports, axis=1, count=2, bitorder="little"), reference_bits(mechanism, x)
+        )
+
+
 def test_a_single_record_compares_all_digits(isa):
     for lane, word in enumerate(reference.Words(FIXED_KEY, "UNARY_BITS", 0).take(8, "<u8").tolist()):
         for other, bit in ((word, 0), (word + 1, 1)):
