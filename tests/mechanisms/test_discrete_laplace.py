@@ -277,7 +277,7 @@ def test_the_digit_changes_exactly_at_its_threshold(isa):
 
 
 def test_the_first_toss_of_a_carry_changes_exactly_at_its_threshold():
-    """Its first 8 bits and the 120 bits after them are known. A carry coin equal to them is tails; one unit above, it is heads."""
+    """Its 8 bits and the 120 bits after them are known. A carry coin equal to them is tails; one unit above, it is heads."""
     for seed in range(20):
         key = bytes([seed] * 32)
         words, rest = streams(key)

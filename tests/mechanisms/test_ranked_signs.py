@@ -84,7 +84,7 @@ def frame_products(dim, signs, seed, x):
 
 
 def test_the_frame_of_16384_dimensions_is_orthonormal():
-    """The largest dimension of reflections: the signs follow from products with the frame, and all decoded reports have one length."""
+    """The largest dimension of reflections. The signs follow from products with the frame, and reports have one length."""
     dim, signs = 16_384, 6
     mechanism, x = ldp.RankedSigns(dim, 3.0, signs=signs), np.zeros(dim)
     x[:6] = [0.3, -0.4, 0.2, 0.4, -0.3, 0.5]

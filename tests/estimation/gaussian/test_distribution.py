@@ -111,7 +111,7 @@ def test_small_probabilities_of_periodic_cells_have_all_their_digits():
                 a, b = (low[j] - mean + shift) / sigma, (high[j] - mean + shift) / sigma
                 expected += tail(a) - tail(b) if a > 0 else tail(-b) - tail(-a)
             assert 0 < expected < 5e-3
-            assert value[i, j] == pytest.approx(expected, rel=1e-10)
+            assert value[i, j] == pytest.approx(expected, rel=1e-10, abs=0)
 
 
 def test_tables_that_do_not_fit_are_refused():
