@@ -146,6 +146,25 @@ def test_the_set_changes_exactly_at_the_threshold_of_the_coin(isa):
     assert [i for i in range(40) if reports[0][i] != reports[1][i]] == [row]
 
 
+def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa):
+    """The norm decides whether the record is replaced by its opposite. A norm with (1 + norm) / 2 equal to the coin is tails."""
+    tested = 0
+    for seed in range(20):
+        key = bytes([seed] * 32)
+        coin = (reference.Words(key, "CODEBOOK_COINS", 0).word() >> 11) / 2**53
+        if coin < 0.5:  # no norm has this threshold
+            continue
+        found = []
+        for norm in (2 * coin - 1, 2 * coin - 1 + 2.0**-52):
+            x, out = np.array([[norm]]), np.empty(1, np.uint64)
+            kernel = privatize.RankCodebook(1, 1.0, 1.0, _coins.WORD - 1, 6, 1)
+            kernel.privatize(stream.Stream(key), 0, x, out)
+            found.append(int(out[0]))
+        assert found[0] ^ found[1] == 1  # one candidate and its opposite
+        tested += 1
+    assert tested >= 5
+
+
 def test_directions_are_the_same_on_all_instruction_sets_and_equal_the_reference():
     before, found = _core.isa(), {}
     try:

@@ -155,6 +155,40 @@ def test_the_pattern_changes_exactly_at_the_threshold_of_the_coin(isa):
     assert [i for i in range(40) if reports[0][i] != reports[1][i]] == [0]
 
 
+def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa):
+    """The norm decides whether the record is replaced by its opposite. A norm with (1 + norm) / 2 equal to the coin is tails."""
+    mechanism, tested = ldp.RankedSigns(2, 2.0), 0
+    for seed in range(20):
+        key = bytes([seed] * 32)
+        coin = (reference.Words(key, "FRAME_COINS", 0).word() >> 11) / 2**53
+        if coin < 0.5:  # no norm has this threshold
+            continue
+        found = []
+        for norm in (2 * coin - 1, 2 * coin - 1 + 2.0**-52):
+            x, out = np.array([[norm, 0.0]]), np.empty((1, 2), np.uint64)
+            kernel = privatize.RankedSigns(2, 1.0, 1.0, 100.0, mechanism._coin, limits_of(2))
+            kernel.privatize(stream.Stream(key), 0, x, out)
+            assert out.tolist() == reference.ranked_signs(mechanism, key, 0, x)
+            found.append(int(out[0, 1]))
+        assert found[0] == found[1] if found[0] in (0, 3) else found[0] ^ found[1] == 3
+        tested += found[0] != found[1]
+    assert tested >= 2
+
+
+def test_a_size_is_a_member_exactly_up_to_its_limit(isa):
+    """All limits of the largest size are its word, the third of a person, then one less: its rank gets the other sign."""
+    mechanism, limits, found = ldp.RankedSigns(3, 2.0), limits_of(3), []
+    word = int(reference.Words(FIXED_KEY, "FRAME_COINS", 0).take(3, "<u8")[-1])
+    largest = sum(abs(w) for w in mechanism._coin.weights) + 1
+    for limit in (word, word - 1):
+        changed, out = limits.copy(), np.empty((1, 2), np.uint64)
+        changed[-largest:] = limit
+        kernel = privatize.RankedSigns(3, 1.0, 1.0, 100.0, mechanism._coin, changed)
+        kernel.privatize(stream.Stream(FIXED_KEY), 0, np.zeros((1, 3)), out)
+        found.append(int(out[0, 1]))
+    assert found[0] != found[1]
+
+
 # Guarantee ------------------------------------------------------------------------------------------------------------
 
 
