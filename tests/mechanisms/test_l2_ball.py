@@ -33,7 +33,7 @@ def test_reports_equal_the_reference(isa, dim, n, dtype):
 
 @each("dim", [1, 5000])
 def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa, dim):
-    """The norm decides whether the record is replaced by its opposite. A norm with (1 + norm) / 2 equal to the coin is tails."""
+    """The norm decides whether the record is replaced by its opposite: it is if (1 + norm) / 2 is equal to the coin."""
     tested = 0
     for seed in range(20):
         key = bytes([seed] * 32)

@@ -147,7 +147,7 @@ def test_the_set_changes_exactly_at_the_threshold_of_the_coin(isa):
 
 
 def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa):
-    """The norm decides whether the record is replaced by its opposite. A norm with (1 + norm) / 2 equal to the coin is tails."""
+    """The norm decides whether the record is replaced by its opposite: it is if (1 + norm) / 2 is equal to the coin."""
     tested = 0
     for seed in range(20):
         key = bytes([seed] * 32)
