@@ -143,6 +143,28 @@ def test_an_epsilon_that_no_coin_can_certify_is_refused(epsilon):
             make(epsilon)
 
 
+def test_geometric_coins_are_refused_where_the_carry_is_rounded_to_zero():
+    """With a span of 1 there is one digit. The carry 2^128 e^(-2 a) is rounded to 1 at the rate a = 44.3, to 0 at 44.8."""
+    for epsilon in (44.1, 44.3, 44.6):
+        coins = _coins.geometric(epsilon, 1, 1, 1)
+        assert coins.digits == 1
+        assert coins.carry >= 1
+        assert 0.97 * epsilon < coins.epsilon_realized <= epsilon
+    for epsilon in (44.8, 50.0, 80.0, 81.0, 1e300):
+        with pytest.raises(ValueError, match=r"epsilon must be within what exact coins can certify.*too large"):
+            _coins.geometric(epsilon, 1, 1, 1)
+
+
+def test_geometric_coins_need_a_span_below_2_to_31():
+    largest = (1 << 31) - 1
+    coins = _coins.geometric(1.0, largest, largest, 1)
+    assert coins.epsilon_realized <= 1.0
+    assert (1 << coins.digits) >= largest
+    for span in (1 << 31, 1 << 32):
+        with pytest.raises(ValueError, match="too large for coins of 128 bits and the grid"):
+            _coins.geometric(1.0, span, span, 1)
+
+
 LARGEST = sys.float_info.max
 
 

@@ -80,6 +80,16 @@ def test_rounding_adds_at_most_one_step_per_coordinate(dim):
     assert Grid(dim, 5).l2_squared >= Fraction(Grid(dim, 5).diameter, 5) ** 2
 
 
+@pytest.mark.parametrize("dim, root", [(1, 1), (2, 2), (4, 2), (5, 3), (100, 10), (101, 11)])
+def test_a_grid_has_the_stated_number_of_coarse_steps(dim, root):
+    """`steps` times the root of the dimension in a diameter of 2^41 fine steps, and never less than one fine step in each."""
+    for steps in (1, 7, 1024, 1 << 38):
+        grid = Grid.of(dim, steps)
+        if steps * root <= 1 << 41:
+            assert grid.step * steps * root <= 1 << 41 < (grid.step + 1) * steps * root
+    assert Grid.of(dim, (1 << 41) // root).step == Grid.of(dim, 1 << 42).step == 1
+
+
 def test_rounding_can_add_a_whole_step():
     """The nominal sensitivity is too small, because the rounded sum can move by one more step."""
     grid = Grid(1, 1 << 39)

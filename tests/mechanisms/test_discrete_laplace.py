@@ -219,7 +219,7 @@ def streams(key=FIXED_KEY):
 
 
 @each("n", [1, 20, 512, 600])
-@each("carry", [1 << 126, (1 << 127) + 12345, 3 << 126])
+@each("carry", [1 << 126, (1 << 127) + 12345, 3 << 126, 0x3A5C96E1 << 96, 0xB7 << 119])
 def test_numbers_with_carries_equal_the_reference(isa, n, carry):
     """In normal use a carry has probability 4e-11. Here carries are as probable as digits."""
     weights = (5 << 125, 1 << 125, 1 << 124, 3 << 124, 0, 0, 0, 0)
@@ -274,6 +274,21 @@ def test_the_digit_changes_exactly_at_its_threshold(isa):
         found.append(n if n >= 0 else -1 - n)
     assert index & 3 != 0
     assert found == [0, index & 3]
+
+
+def test_the_first_toss_of_a_carry_changes_exactly_at_its_threshold():
+    """Its 8 bits and the 120 bits after them are known. A carry coin equal to them is tails; one unit above, it is heads."""
+    for seed in range(20):
+        key = bytes([seed] * 32)
+        words, rest = streams(key)
+        words.take(64, "<u2")
+        byte, last = int(words.take(1, np.uint8)[0]), rest.word() << 64 | rest.word()
+        times = []
+        for carry in (byte << 120 | last >> 8, (byte << 120 | last >> 8) + 1):
+            n = draw(_coins.GeometricCoins(2, ((1 << 128, 0, 0, 0),), carry, 0.0), 1, key)[0]
+            times.append((n if n >= 0 else -1 - n) // 4)  # the digits are zero: G = 4 times the carries
+        assert times[0] == 0
+        assert times[1] >= 1
 
 
 def test_the_carry_coin_changes_exactly_at_its_threshold():

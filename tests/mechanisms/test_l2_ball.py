@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
+from ldpfast._core import privatize, stream
 
 from ..support import reference
 from ..support.cases import each
@@ -21,12 +22,32 @@ def test_reports_equal_the_reference(isa, dim, n, dtype):
     mechanism = ldp.L2Ball(dim, 1.0, radius=2.0)
     x = np.random.default_rng(n).normal(size=(n, dim))
     x *= np.random.default_rng(dim).uniform(0, 1.99, (n, 1)) / np.linalg.norm(x, axis=1, keepdims=True)
+    x[1:2] = 0  # the product with any direction is zero, which counts as positive
     x = x.astype(dtype)
     got = mechanism.privatize(x, rng=SEED)
     expected = reference.l2_rows(mechanism, KEY, 0, x)
     scale = mechanism.scale / np.sqrt(dim)
     tolerance = (1e-4 if dtype == np.float32 else 1e-12) * scale * 10
     np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance)
+
+
+@each("dim", [1, 5000])
+def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa, dim):
+    """The norm decides whether the record is replaced by its opposite: it is if (1 + norm) / 2 is equal to the coin."""
+    tested = 0
+    for seed in range(20):
+        key = bytes([seed] * 32)
+        coin = (reference.Words(key, "L2_SIGN", 0).word() >> 11) / 2**53
+        if coin < 0.5:  # no norm has this threshold
+            continue
+        x, out = np.zeros((2, dim)), np.empty((2, dim))
+        x[:, 0] = 2 * coin - 1, 2 * coin - 1 + 2.0**-52
+        kernel = privatize.L2Ball(dim, 1.0, 1.0, 1 << 63)
+        for i in range(2):
+            kernel.privatize(stream.Stream(key), 0, x[i : i + 1], out[i : i + 1])
+        np.testing.assert_array_equal(out[0], -out[1])
+        tested += 1
+    assert tested >= 5
 
 
 # Distribution ---------------------------------------------------------------------------------------------------------

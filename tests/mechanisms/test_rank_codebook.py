@@ -105,6 +105,25 @@ def test_exactly_top_candidates_are_raised_for_equal_products(isa, value, dim, v
             assert second >= top or other % 2 == flip
 
 
+@each("vectors, top", [(128, 20), (128, 90), (130, 1), (130, 60), (300, 50), (300, 200), (300, 299)])
+def test_equal_cosines_of_two_sizes_are_ranked_by_their_index(isa, vectors, top):
+    """The record is the smallest normal number of single precision in one dimension, and subnormal numbers are zero.
+
+    So its product with a direction u below 1 is zero, and its cosine with another one is the record itself: two sizes.
+    """
+    x, bits = np.full((20, 1), 2.0**-126), (2 * vectors - 1).bit_length()
+    words, seeds = (reference.Words(FIXED_KEY, f"CODEBOOK_{use}", 0) for use in ("COINS", "SEEDS"))
+    for report in kernel_reports(_coins.WORD - 1, 1, vectors, top, x).tolist():
+        seed, flip = seeds.word() >> bits, words.word() >> 63
+        words.word()
+        number, _ = reference.word_below(words, top), reference.word_below(words, 2 * vectors - top)
+        u = reference.directions(1, vectors, seed)[:, 0]
+        if np.abs(np.abs(u) - 1).min() > 1e-5:
+            best = sorted(range(vectors), key=lambda j: bool(abs(u[j]) < 1))[:top]
+            raised = sorted(2 * j + int((u[j] > -1) != flip) for j in best)  # zero counts as positive
+            assert report == seed << bits | raised[number]
+
+
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300, np.nan])
 def test_any_record_has_a_report_of_the_format(isa, value):
     x = ball(200, 4, radius=1.0)
@@ -125,6 +144,25 @@ def test_the_set_changes_exactly_at_the_threshold_of_the_coin(isa):
         reports.append(kernel_reports(heads, 5, 6, mechanism.top, x).tolist())
         assert reports[-1] == reference.rank_codebook(mechanism, FIXED_KEY, 0, x, heads)
     assert [i for i in range(40) if reports[0][i] != reports[1][i]] == [row]
+
+
+def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa):
+    """The norm decides whether the record is replaced by its opposite: it is if (1 + norm) / 2 is equal to the coin."""
+    tested = 0
+    for seed in range(20):
+        key = bytes([seed] * 32)
+        coin = (reference.Words(key, "CODEBOOK_COINS", 0).word() >> 11) / 2**53
+        if coin < 0.5:  # no norm has this threshold
+            continue
+        found = []
+        for norm in (2 * coin - 1, 2 * coin - 1 + 2.0**-52):
+            x, out = np.array([[norm]]), np.empty(1, np.uint64)
+            kernel = privatize.RankCodebook(1, 1.0, 1.0, _coins.WORD - 1, 6, 1)
+            kernel.privatize(stream.Stream(key), 0, x, out)
+            found.append(int(out[0]))
+        assert found[0] ^ found[1] == 1  # one candidate and its opposite
+        tested += 1
+    assert tested >= 5
 
 
 def test_directions_are_the_same_on_all_instruction_sets_and_equal_the_reference():

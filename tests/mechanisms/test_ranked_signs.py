@@ -71,6 +71,33 @@ def test_many_dimensions_equal_the_reference(isa):
     assert mechanism.privatize(x, rng=SEED).tolist() == reference.ranked_signs(mechanism, KEY, 0, x)
 
 
+def frame_products(dim, signs, seed, x):
+    """Return the inner products of a record with the vectors of a frame: the reflections are applied to the record."""
+    v, products = x.astype(float), []
+    for j, row in enumerate(reference.directions(dim, signs, seed, signs)):
+        u = row[: dim - j].copy()
+        side = math.copysign(1.0, u[0])
+        u[0] += side * np.linalg.norm(u)
+        v[j:] -= u * (2 * (u @ v[j:]) / (u @ u))
+        products.append(-side * v[j])
+    return products
+
+
+def test_the_frame_of_16384_dimensions_is_orthonormal():
+    """The largest dimension of reflections. The signs follow from products with the frame, and reports have one length."""
+    dim, signs = 16_384, 6
+    mechanism, x = ldp.RankedSigns(dim, 3.0, signs=signs), np.zeros(dim)
+    x[:6] = [0.3, -0.4, 0.2, 0.4, -0.3, 0.5]
+    reports, coins = mechanism.privatize(x[np.newaxis], rng=SEED), reference.Words(KEY, "FRAME_COINS", 0)
+    ((seed, found),) = reports.tolist()
+    assert seed == reference.Words(KEY, "FRAME_SEEDS", 0).word()
+    flip = (coins.word() >> 11) / 2**53 >= (1 + np.linalg.norm(x)) / 2
+    products = np.array(frame_products(dim, signs, seed, x)) * (-1 if flip else 1)
+    pattern = reference.sign_pattern(mechanism._coin, coins)
+    assert found == sum(pattern[rank] << int(j) for rank, j in enumerate(np.argsort(products)))
+    np.testing.assert_allclose(np.linalg.norm(mechanism.decode(reports), axis=1), mechanism.scale, rtol=1e-5)
+
+
 @pytest.mark.parametrize("n", [*SIZES, 0, 2, 63, 64, 65])
 def test_sizes_around_the_blocks(n):
     mechanism, x = ldp.RankedSigns(3, 2.0, radius=2.0), ball(n, 3)
@@ -126,6 +153,40 @@ def test_the_pattern_changes_exactly_at_the_threshold_of_the_coin(isa):
         reports.append(kernel_reports(coin, 5, x).tolist())
         assert reports[-1] == reference.ranked_signs(mechanism, FIXED_KEY, 0, x, heads)
     assert [i for i in range(40) if reports[0][i] != reports[1][i]] == [0]
+
+
+def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa):
+    """The norm decides whether the record is replaced by its opposite: it is if (1 + norm) / 2 is equal to the coin."""
+    mechanism, tested = ldp.RankedSigns(2, 2.0), 0
+    for seed in range(20):
+        key = bytes([seed] * 32)
+        coin = (reference.Words(key, "FRAME_COINS", 0).word() >> 11) / 2**53
+        if coin < 0.5:  # no norm has this threshold
+            continue
+        found = []
+        for norm in (2 * coin - 1, 2 * coin - 1 + 2.0**-52):
+            x, out = np.array([[norm, 0.0]]), np.empty((1, 2), np.uint64)
+            kernel = privatize.RankedSigns(2, 1.0, 1.0, 100.0, mechanism._coin, limits_of(2))
+            kernel.privatize(stream.Stream(key), 0, x, out)
+            assert out.tolist() == reference.ranked_signs(mechanism, key, 0, x)
+            found.append(int(out[0, 1]))
+        assert found[0] == found[1] if found[0] in (0, 3) else found[0] ^ found[1] == 3
+        tested += found[0] != found[1]
+    assert tested >= 2
+
+
+def test_a_size_is_a_member_exactly_up_to_its_limit(isa):
+    """All limits of the largest size are its word, the third of a person, then one less: its rank gets the other sign."""
+    mechanism, limits, found = ldp.RankedSigns(3, 2.0), limits_of(3), []
+    word = int(reference.Words(FIXED_KEY, "FRAME_COINS", 0).take(3, "<u8")[-1])
+    largest = sum(abs(w) for w in mechanism._coin.weights) + 1
+    for limit in (word, word - 1):
+        changed, out = limits.copy(), np.empty((1, 2), np.uint64)
+        changed[-largest:] = limit
+        kernel = privatize.RankedSigns(3, 1.0, 1.0, 100.0, mechanism._coin, changed)
+        kernel.privatize(stream.Stream(FIXED_KEY), 0, np.zeros((1, 3)), out)
+        found.append(int(out[0, 1]))
+    assert found[0] != found[1]
 
 
 # Guarantee ------------------------------------------------------------------------------------------------------------

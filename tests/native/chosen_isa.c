@@ -1,4 +1,5 @@
-/* Prints, for each instruction set of this machine, its name and the name of the function that LDP_BEST takes for it. */
+/* Prints the name of the instruction set that is chosen without a request, and for each instruction set of this machine its name and
+ * the name of the function that LDP_BEST takes for it. */
 #include <stdio.h>
 
 #include "simd/dispatch.h"
@@ -14,6 +15,7 @@ DEFINE_NAME(avx512)
 
 int main(void)
 {
+    printf("%s\n", ldp_isa_name(ldp_isa()));
     for (int isa = 0; isa < LDP_ISA_COUNT; isa++)
         if (ldp_isa_set(isa) == 0)
             printf("%s %s\n", ldp_isa_name(isa), LDP_BEST(name)());

@@ -71,6 +71,17 @@ def test_reports_have_the_exact_distribution(mechanism, word):
         assert_counts(count, n, probability, detects=0.01)
 
 
+@pytest.mark.parametrize("epsilon, buckets", [(9.0, 256), (9.0, 257), (14.0, 65_536), (14.0, 65_537)])
+def test_codes_of_any_width_are_those_of_the_response(epsilon, buckets):
+    """With such an epsilon, most reports are the bucket itself: codes of 1, 2 and 4 bytes, of all people of a block."""
+    mechanism, n = SketchResponse(epsilon, max_bytes=6, buckets=buckets, functions=1), 3000
+    words = np.array([f"w{i}" for i in range(n)])
+    assert type(mechanism.response) is RandomizedResponse
+    buckets_of = mechanism._hashes[0].buckets(mechanism.domain.records(words)[0])[:, 0]
+    truth = float(Fraction(mechanism.response._coin.keep, 1 << mechanism.response._coin.bits))
+    assert_counts(int((mechanism.privatize(words, rng=STATISTICS_SEED) == buckets_of).sum()), n, truth, detects=0.05)
+
+
 def test_the_simulated_counts_have_the_same_distribution():
     n = 100_000
     counted = ldp.simulate(TINY, {"a": 0.5, "ab": 0.5}, n, rng=STATISTICS_SEED)

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
+from ldpfast._core.survey import FAULTS, message_faults, split_messages
 from ldpfast._envelope import seal, unseal
 from ldpfast.estimation import GaussianMean, MedianSGD
 from ldpfast.reports import Aggregator
@@ -176,6 +177,29 @@ def test_invalid_reports_in_messages_are_refused():
     with pytest.raises(ValueError, match=rule):
         aggregator.update([message, message[:-1] + b"\x07"])
     assert aggregator.n == 0
+
+
+def test_numbers_of_questions_have_two_bytes():
+    """A survey of 600 questions. The low byte comes first: 2 and 258, 1 and 256, 2 and 512 differ in one byte."""
+    head, sizes, asked = b"\x01" + bytes(range(8)), np.arange(1, 601) % 7, [(2, 258), (1, 256), (255, 599), (258, 512)]
+    reports = [[bytes([i + 1, a] * 7)[: sizes[q]] for a, q in enumerate(pair)] for i, pair in enumerate(asked)]
+    messages = [
+        head + b"".join(q.to_bytes(2, "little") + report for q, report in zip(pair, own, strict=True))
+        for pair, own in zip(asked, reports, strict=True)
+    ]
+    ends = np.cumsum([0, *map(len, messages)])
+    questions, packed, fault = split_messages(b"".join(messages), ends, head, sizes, 2)
+    assert fault is None
+    assert questions.tolist() == [list(pair) for pair in asked]
+    for number, part in enumerate(packed):
+        own = [
+            r for pair, row in zip(asked, reports, strict=True) for q, r in zip(pair, row, strict=True) if q == number
+        ]
+        assert part.tobytes() == b"".join(own)
+    assert message_faults(b"".join(messages), ends, head, sizes, 2).tolist() == [0] * 4
+    for number, name in ((600, "question"), (65_535, "question"), (2, "order"), (1, "order")):
+        wrong = messages[0][: 11 + sizes[2]] + number.to_bytes(2, "little") + reports[0][1]
+        assert message_faults(wrong, np.array([0, len(wrong)]), head, sizes, 2).tolist() == [FAULTS.index(name)]
 
 
 def test_an_invalid_report_is_named_by_its_question_and_its_place_in_the_whole_input():

@@ -266,6 +266,16 @@ def test_an_empty_frame_has_no_reports():
         SURVEY.estimate(table)
 
 
+def test_no_rows_have_no_canonical_values():
+    """A column without rows, and one with rows of which none is requested."""
+    none = np.arange(0)
+    for question, values in ((Mean(0, 1), [0.5]), (Histogram([0, 1, 2]), [0.5]), (Choice(3), [1]), (YesNo(), [True])):
+        for cells in (values, []):
+            column = question.read("c", np.array(cells, np.array(values).dtype))
+            assert column.n == len(cells)
+            assert len(question.canonical(column, none)) == 0
+
+
 # Bad input ------------------------------------------------------------------------------------------------------------
 
 SECRET = "s3cret-value"

@@ -94,6 +94,26 @@ def test_sums_over_periods_and_harmonics_agree(question):
         np.testing.assert_allclose(tables[0], tables[1], rtol=0, atol=3e-13 * max(1.0, 1 / sigma))
 
 
+def test_small_probabilities_of_periodic_cells_have_all_their_digits():
+    """Cells 3 to 9 standard deviations from the mean, on both sides. A difference of two tails near 1 would lose the digits."""
+    low, period, sigma = np.array([-0.45, -0.3, 0.15, 0.3, 0.42]), 1.0, 0.05
+    high, means = low + 0.03, np.array([-0.01, 0.0, 2.02])
+    value, rows = np.empty((3, 5)), np.full((2, 5), [[0.0], [period]])
+    normal.cell_probabilities(low, high, *rows, means, sigma, value)
+
+    def tail(x):
+        return 0.5 * math.erfc(x / math.sqrt(2))
+
+    for i, mean in enumerate(means - np.floor(means + 0.5)):
+        for j in range(5):
+            expected = 0.0
+            for shift in (-1, 0, 1):
+                a, b = (low[j] - mean + shift) / sigma, (high[j] - mean + shift) / sigma
+                expected += tail(a) - tail(b) if a > 0 else tail(-b) - tail(-a)
+            assert 0 < expected < 5e-3
+            assert value[i, j] == pytest.approx(expected, rel=1e-10, abs=0)
+
+
 def test_tables_that_do_not_fit_are_refused():
     cells, means, table = np.zeros(3), np.zeros(2), np.zeros((2, 3))
     for other in (cells[:2], np.zeros(4)):

@@ -123,6 +123,18 @@ def test_a_run_with_the_l2_mechanism_equals_the_reference(isa, family, features,
         np.testing.assert_allclose(result.covariance, covariance, rtol=0, atol=0.01 * np.abs(covariance).max())
 
 
+def test_full_blocks_of_128_people_equal_the_reference(isa):
+    """Eight blocks with as many people as there is room for, and one person."""
+    n = 1025
+    x, y = random_examples("logistic", n, 3)
+    server = GradientDescent("logistic", 3, 3.0, eta0=0.01)
+    server.run(x, y, rng=KEY_SEED)
+    assert server._kernel.rows == 128
+    positions = reference.descent_l2(server, KEY, x, y, n)
+    step = 0.01 * server._question.ball.scale / math.sqrt(server.dim)
+    np.testing.assert_allclose(server.position, positions[-1], rtol=0, atol=1e-4 * step * 2.5 * n**0.4)
+
+
 ONE_BY_ONE = [("linf", "half-space"), ("l2", "laplace"), ("linf", "laplace")]
 
 
