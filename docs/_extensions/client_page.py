@@ -28,15 +28,24 @@ def described(survey: Survey) -> dict[str, Any]:
     questions = []
     for name, question in survey.questions.items():
         matrix = survey.mechanisms[name].channel().matrix
+        symbols = ["no", "yes"]
         if isinstance(question, Choice):
-            labels = list(question.labels)
+            labels = symbols = list(question.labels)
             weights = [[float(i == j) for i in range(len(labels) + 1)] for j in range(len(labels))]
         elif isinstance(question, Mean):  # the symbols are the ends of the range, and no answer
             labels, weights = ["mean"], [[question.lower, question.upper, 0.0]]
+            symbols = [f"{question.lower:g} hours", f"{question.upper:g} hours"]
         else:
             labels, weights = ["yes"], [[0.0, 1.0, 0.0]]
         questions.append(
-            {"name": name, "own": matrix[0, 0], "other": matrix[0, 1], "labels": labels, "weights": weights}
+            {
+                "name": name,
+                "own": matrix[0, 0],
+                "other": matrix[0, 1],
+                "symbols": [*symbols, "no answer"],
+                "labels": labels,
+                "weights": weights,
+            }
         )
     table = base64.b64encode(survey.client_table()).decode()
     return {"schema": survey.client_schema(), "table": table, "epsilon": survey.epsilon, "questions": questions}

@@ -36,14 +36,18 @@ function person() {
 /** Shows the bytes of a message. */
 function show(message) {
   const hex = [...message].map((byte) => byte.toString(16).padStart(2, "0"));
-  const question = message[9] + 256 * message[10];
-  const { name, own, other, labels, weights } = described.questions[question];
-  const symbols = name === "sleep" ? ["0 hours", "12 hours", "no answer"] : name === "coffee" ? ["no", "yes", "no answer"] : [...labels, "no answer"];
-  element("try-bytes").innerHTML = `<span>${hex[0]}</span> <span>${hex.slice(1, 9).join(" ")}</span> <span>${hex.slice(9, 11).join(" ")}</span> <span>${hex[11]}</span>`;
+  const parts = [hex.slice(0, 1), hex.slice(1, 9), hex.slice(9, 11), hex.slice(11)].map((bytes) => {
+    const part = document.createElement("span");
+    part.textContent = bytes.join(" ");
+    return part;
+  });
+  element("try-bytes").replaceChildren(...parts);
+  const { name, own, other, symbols } = described.questions[message[9] + 256 * message[10]];
+  const percent = (chance) => `${(100 * chance).toFixed(1)} %`;
   element("try-meaning").textContent =
     `Version, fingerprint of the survey, number of the question (${name}), and the reported symbol: ${symbols[message[11]]}. ` +
-    `The device reports the symbol of your answer with probability ${(100 * own).toFixed(1)} %, and each of the ${weights[0].length - 1} others ` +
-    `with ${(100 * other).toFixed(1)} %. Whoever reads the report cannot tell which it was.`;
+    `The device reports the symbol of your answer with probability ${percent(own)}, and each of the ${symbols.length - 1} others ` +
+    `with ${percent(other)}. Whoever reads the report cannot tell which it was.`;
 }
 
 /** Shows estimates and intervals. */
