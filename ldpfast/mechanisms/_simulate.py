@@ -45,12 +45,13 @@ def simulate(
 
     Parameters
     ----------
-    mechanism : Mechanism or Problem
-        Mechanism, or a problem that encodes each record for one.
+    mechanism : Mechanism, Problem or Survey
+        Mechanism, or a problem that encodes each record for one, or a survey.
     shares_or_counts : array_like of shape (k,), or mapping
         The population. For categories: k numbers of people, which are integers with the sum n, or k shares, which are
         floats with the sum 1. Or a mapping from records to such numbers, with tuples for vectors. With shares, the people
-        are drawn at random from the population.
+        are drawn at random from the population. For a survey: a table of people, from whose rows n people are drawn with
+        replacement.
     n : int
         Number of people, in [1, 2^62).
     rng : None, int, SeedSequence, Generator or BitGenerator
@@ -92,10 +93,19 @@ def simulate(
     True
     >>> ldp.simulate(ldp.SignBit(0, 10, epsilon=1.0), {2.5: 400, 7.5: 600}, n=1000, rng=1).n
     1000
+    >>> from ldpfast.survey import Survey, YesNo
+    >>> survey, people = Survey({"smokes": YesNo()}, 1.0), {"smokes": [True, False, False, False]}
+    >>> result = ldp.simulate(survey, people, n=10**8, rng=1).estimate()
+    >>> bool(abs(result["smokes"].value - 0.25) < 0.001)
+    True
     """
-    if not isinstance(mechanism, Question) or not hasattr(mechanism, "report_state"):
-        raise TypeError(f"mechanism must be a Mechanism or a Problem, got {type(mechanism).__name__}")
+    of_rows = getattr(mechanism, "_simulated", None)  # of surveys
+    if not isinstance(mechanism, Question) or not (of_rows or hasattr(mechanism, "report_state")):
+        raise TypeError(f"mechanism must be a Mechanism, a Problem or a Survey, got {type(mechanism).__name__}")
     n = _check.integer("n", n, 1, MAX_REPORTS - 1)
+    if of_rows is not None:
+        simulated: Aggregator = of_rows(shares_or_counts, n, open_generator(rng))
+        return simulated
     records, amounts = _population(mechanism.domain, shares_or_counts)
     _check_sum(amounts, n)
     generator = open_generator(rng)

@@ -105,11 +105,16 @@ class Mean(NumberQuestion):
     def encoded(self, cells: AnyArray, keys: AnyArray, part: int) -> NDArray[np.int64]:
         """Return the symbols of canonical values, as `encode_low_high` rounds numbers."""
         uniform = (rounding_words(keys, part) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        low, high, share = self.symbol_shares(cells)
+        return np.where(uniform < share, high, low)
+
+    def symbol_shares(self, cells: AnyArray) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         if self.steps:
-            missing, high = cells > self.steps, uniform < cells * (1 / self.steps)
+            missing, share = cells > self.steps, cells * (1 / self.steps)
         else:
-            missing, high = np.isnan(cells), uniform < (cells - self.lower) * (1 / (self.upper - self.lower))
-        return np.where(missing, self.k - 1, high).astype(np.int64)
+            missing, share = np.isnan(cells), (cells - self.lower) * (1 / (self.upper - self.lower))
+        low, high = (np.where(missing, self.k - 1, symbol) for symbol in (0, 1))
+        return low, high, np.where(missing, 0.0, np.clip(share, 0, 1))
 
     def numbers_of(self, cells: AnyArray) -> Floats:
         if not self.steps:

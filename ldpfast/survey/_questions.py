@@ -185,6 +185,11 @@ class ColumnQuestion(SurveyQuestion):
         """Return the symbols of canonical values, for a part of an answer with a personal key."""
         return np.asarray(cells, np.int64)
 
+    def symbol_shares(self, cells: AnyArray) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Return two symbols of each canonical value, and the probability of the second, which is 0 without random rounding."""
+        symbols = self.encoded(cells, np.zeros(0), 0)
+        return symbols, symbols, np.zeros(len(symbols))
+
     def numbers_of(self, cells: AnyArray) -> Floats:
         """Return the numbers that canonical values stand for, where a number is sent."""
         raise TypeError(f"a {type(self).__name__} is not sent as a number")

@@ -33,9 +33,12 @@ from ._people import People, warn_clipped, warn_public
 from ._plan import SurveyPlan
 from ._questions import ColumnQuestion, SurveyQuestion, declared
 from ._result import SurveyResult
+from ._simulation import simulated
 from ._versions import Loss, loss_of, revised
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .._person_keys import PersonKeys, Persons
     from .._table import Table
     from .._typing import RNGLike
@@ -608,6 +611,10 @@ class Survey(Question[SurveyResult]):
     def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
         """Return whether n people can have these counts."""
         return is_possible(self._layout, states, n)
+
+    def _simulated(self, people: Any, n: int, generator: Generator) -> Aggregator:
+        """Return an aggregator of the reports of n people, who are drawn from the rows of a table. See `simulate`."""
+        return simulated(self, people, n, generator)
 
     def _require_keys(self, personal: bool) -> None:
         require_keys(self, personal)

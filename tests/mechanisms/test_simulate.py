@@ -562,7 +562,7 @@ def test_bad_populations_are_refused(mechanism, population, kind, message):
 
 
 def test_other_bad_arguments_are_refused():
-    with raises(TypeError, "mechanism must be a Mechanism or a Problem, got str"):
+    with raises(TypeError, "mechanism must be a Mechanism, a Problem or a Survey, got str"):
         ldp.simulate("k-ary", [1.0], 10)
     for n in (0, 1 << 62):
         with raises(ValueError, f"n must be an integer in [1, {(1 << 62) - 1}], got {n}"):
