@@ -22,6 +22,7 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "claims",
     "docstrings",
     "name_links",
     "repository_links",
