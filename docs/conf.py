@@ -24,6 +24,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "breakable_names",
+    "claims",
     "docstrings",
     "name_links",
     "repository_links",

@@ -34,6 +34,7 @@ def crossings(hits: np.ndarray, p: float, tail: float) -> float:
     return float(((low > p) | (high < p)).any(axis=1).mean())
 
 
+@pytest.mark.claim("`anytime_interval` is valid at all times at once.", "Estimates")
 @pytest.mark.parametrize("p", [0.3, *(pytest.param(p, marks=pytest.mark.long) for p in (0.05, 0.5))])
 def test_paths_seldom_leave_the_limits_but_leave_those_of_one_time(p):
     rng = np.random.default_rng(3)

@@ -329,6 +329,7 @@ def test_warnings_are_one_line(capsys, tmp_path):
     assert message.endswith("is outside; --clip moves numbers to the nearest end")
 
 
+@pytest.mark.claim("A command that fails leaves no partial file.", "Files and commands")
 def test_an_error_leaves_nothing_half_written(capsys, tmp_path, survey, toml):
     output = tmp_path / "reports.parquet"
     output.write_bytes(b"before")
@@ -602,6 +603,7 @@ def test_copies_of_data_files_are_refused(capsys, tmp_path, survey, toml):
     assert not (tmp_path / "x.parquet").exists()
 
 
+@pytest.mark.claim("The commands count a file of reports once, and only for its survey.", "Files and commands")
 def test_reports_are_counted_once_and_only_for_their_survey(capsys, tmp_path, survey, toml):
     reports, copied, other = (tmp_path / name for name in ("r.parquet", "copy.parquet", "other.parquet"))
     state, foreign = tmp_path / "s.ldp", tmp_path / "f.ldp"

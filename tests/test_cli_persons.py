@@ -49,6 +49,9 @@ def test_waves_and_persons_are_those_of_python(study, tmp_path, capsys):
     assert "survey " + survey.in_wave(2).fingerprint in capsys.readouterr().out
 
 
+@pytest.mark.claim(
+    "There is a warning if a second run over the same people replaces the first output.", "Files and commands"
+)
 def test_a_second_run_without_keys_warns(study, capsys):
     assert main(study(toml="plain.toml")) == 0
     assert capsys.readouterr().err == ""

@@ -26,6 +26,7 @@ def at_most(ratio: Fraction, epsilon: float) -> bool:
         return Decimal(ratio.numerator) <= Decimal(ratio.denominator) * Decimal(epsilon).exp()
 
 
+@pytest.mark.claim("Probabilities are integers over a power of two, rounded toward more privacy.", "Privacy of reports")
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_binary_coin_is_the_largest_allowed(epsilon):
     coin = _coins.binary(epsilon)
@@ -136,6 +137,7 @@ def test_epsilon_realized_never_exceeds_epsilon(epsilon, k):
         assert 0 < coin.epsilon_realized <= epsilon
 
 
+@pytest.mark.claim("An epsilon that no integer certifies is refused.", "Privacy of reports")
 @pytest.mark.parametrize("epsilon", [1e-20, 44.37, 50.0, 800.0])
 def test_an_epsilon_that_no_coin_can_certify_is_refused(epsilon):
     for make in (_coins.binary, lambda e: _coins.response(3, e), lambda e: _coins.unary(e, True)):

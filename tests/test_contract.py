@@ -235,6 +235,9 @@ def groups_of(case: Case) -> np.ndarray:
 # All ways to a result -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim(
+    "Arrays, messages, tables, saved states and merged parts give the same estimate, bit for bit.", "Reproducibility"
+)
 @each("name, source", SOURCES, ids=str)
 def test_every_way_gives_the_same_result(name, source):
     case = CASES[name]

@@ -146,6 +146,7 @@ def test_chunks_are_all_counted_and_progress_grows_to_one(tmp_path, monkeypatch)
         assert shares[-1] == 1
 
 
+@pytest.mark.claim("A file of any length needs constant memory.", "Files and commands")
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_memory_does_not_grow_with_the_length_of_a_file(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(TableFile, "BLOCK_BYTES", 1 << 16)
@@ -534,6 +535,7 @@ SURVEY = Survey(
 )
 
 
+@pytest.mark.claim("Every format of a table in a file gives the same reports.", "Files and commands")
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_format_gives_the_same_reports(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(TableFile, "CHUNK_ROWS", 5000)

@@ -41,6 +41,7 @@ def test_every_target_has_valid_inputs():
     assert {path.parent.name for path in INPUTS if path.name.startswith("valid-")} == set(targets.TARGETS)
 
 
+@pytest.mark.claim("Stored bytes of every kind of saved object are still read.", "Saved states")
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_an_input_of_the_corpus_keeps_the_contract(path):
     """A "valid" input must be accepted. If a format has changed on purpose, tests/fuzz/make_corpus.py makes new ones."""
@@ -75,6 +76,7 @@ def test_extreme_numbers_in_a_description_keep_the_contract(path):
             container[key] = kept
 
 
+@pytest.mark.claim("Readers of bytes from others give a valid object or an error, whatever the bytes are.", "Bad input")
 @pytest.mark.long
 @pytest.mark.parametrize("name", targets.TARGETS)
 def test_random_changes_of_the_corpus_keep_the_contract(name):

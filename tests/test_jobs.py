@@ -170,6 +170,7 @@ def test_groups_are_counted_apart(keyed):
                 assert aggregator == what.collect(own[column], rng=keys_of(column, own))
 
 
+@pytest.mark.claim("Without personal keys, every attempt draws new coins.", "Engines")
 def test_tasks_without_keys_have_fresh_coins():
     task = job(SURVEYS["one"])
     first, second = (task.count(TABLE, 0) for _ in range(2))
@@ -369,6 +370,7 @@ def test_a_bad_record_far_down_a_stream_is_found():
     assert message.endswith("(partition 7)")
 
 
+@pytest.mark.claim("The error of a job holds no value of a record.", "Engines")
 def test_no_record_is_in_a_message():
     arrow = pa.table({"age": [12.5, 987654.25], "id": [1, 2]})
     for what, column in ((RECORDS["age"], "age"), (ldp.survey.Survey({"age": ldp.survey.Mean(0, 100)}, 1.0), None)):
@@ -392,6 +394,7 @@ def test_wrong_types_stay_type_errors():
         task.finish(counts)
 
 
+@pytest.mark.claim("Workers with another version of the question or the coins refuse the job.", "Engines")
 @pytest.mark.parametrize("change", ["version", "coins", "class"])
 def test_workers_with_another_version_refuse_the_job(change):
     task = job(RECORDS["age"], "age")
@@ -407,6 +410,7 @@ def test_workers_with_another_version_refuse_the_job(change):
         other.finish(other.count(TABLE, 0))
 
 
+@pytest.mark.claim("A partition that arrives twice is refused.", "Engines")
 def test_a_partition_that_is_counted_twice_is_refused():
     task = job(SURVEYS["one"], **KEYED)
     part = task.count(TABLE, 0)
@@ -414,6 +418,7 @@ def test_a_partition_that_is_counted_twice_is_refused():
         _job_counts.merge([part, task.count(TABLE, 1), part])
 
 
+@pytest.mark.claim("Different secrets in the tasks of a job are refused.", "Engines")
 def test_different_secrets_are_refused():
     task = job(RECORDS["age"], "age", person="id", key=lambda: secrets.token_bytes(32))
     with raises(ValueError, "key must return the same secret in every task, got different ones"):

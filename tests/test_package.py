@@ -84,6 +84,7 @@ def test_an_import_loads_no_large_module():
     assert [name for name in loaded if name.startswith(large)] == []
 
 
+@pytest.mark.claim("A client that privatizes records never imports SciPy.", "Files and commands")
 def test_a_client_loads_no_scipy():
     """A client creates and reads queries, and privatizes."""
     code = "import sys, ldpfast; ldpfast.Warner(1.0).privatize(True); ldpfast.L2Ball(3, 1.0).privatize([0, 0, 0])"

@@ -126,6 +126,9 @@ def test_objects_that_are_not_all_integers_are_refused(other):
         ldp.PersonKeys(SECRET, np.array([1, 2, 1], object), question="q")
 
 
+@pytest.mark.claim(
+    "With `PersonKeys`, the same person, question and value give the same report again.", "Surveys and ledgers"
+)
 @pytest.mark.parametrize("mechanism, x, values", MECHANISMS, ids=lambda value: type(value).__name__)
 def test_a_retry_gives_the_same_report_in_any_order_and_on_any_number_of_threads(mechanism, x, values):
     n = 20_000
@@ -224,6 +227,9 @@ def test_clipped_records_share_the_report_of_the_nearest_valid_record(question, 
     assert reports.tobytes() == question.privatize(nearest, rng=keys).tobytes()
 
 
+@pytest.mark.claim(
+    "With `PersonKeys`, another secret, person, question or value has other coins.", "Surveys and ledgers"
+)
 def test_another_secret_question_person_or_value_gives_other_coins():
     mechanism, n = ldp.RandomizedResponse(256, 0.1), 2000
     x = np.full(n, 3)
@@ -413,6 +419,7 @@ def test_rows_of_a_stream_have_their_own_persons():
         survey.run({"q": np.ones(9, bool), "id": np.arange(9) % 3}, rng=ldp.PersonKeys(SECRET, "id"))
 
 
+@pytest.mark.claim("Which questions a person is asked does not depend on the answers.", "Surveys and ledgers")
 def test_a_changed_cell_does_not_change_the_questions():
     survey, n = Survey(questions(True), 4.0, answers=2), 2000
     frame = {**people(n), "id": np.arange(n)}
@@ -533,6 +540,7 @@ def test_bad_use_is_refused():
         )
 
 
+@pytest.mark.claim("The secret of `PersonKeys` is neither shown nor saved.", "Randomness")
 def test_the_secret_is_neither_shown_nor_saved():
     keys = ldp.PersonKeys(SECRET, [1, 2], question="q")
     assert repr(keys) == "PersonKeys(<secret>, <2 persons>, question='q')"

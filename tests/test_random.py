@@ -59,6 +59,7 @@ def test_without_rng_every_key_is_fresh():
     assert len({key_of(stream.Stream()) for _ in range(100)}) == 100
 
 
+@pytest.mark.claim("A seeded global generator does not make reports predictable.", "Randomness")
 def test_fresh_keys_do_not_depend_on_the_global_generator():
     """A seeded global generator must not make reports predictable."""
     keys = []
@@ -83,6 +84,7 @@ def first_stream(randomness: Randomness, rng):
     return opened
 
 
+@pytest.mark.claim("Every call has a fresh key.", "Randomness")
 def test_without_rng_every_call_has_a_fresh_stream():
     randomness = Randomness()
     assert len({key_of(randomness.stream(None)) for _ in range(100)}) == 100
@@ -179,6 +181,7 @@ def test_below_rejects_words_beyond_the_last_whole_interval(bound):
     assert words.uint64(1).tolist() == [next(source)]
 
 
+@pytest.mark.claim("A generator that a forked process shares with its parent is refused.", "Randomness")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_generator_is_refused_after_a_fork():
     """Both processes would use the same random numbers. An int is the same stream by request."""

@@ -69,6 +69,9 @@ def test_limits_without_hits_and_with_hits_only_are_exact():
     assert high == pytest.approx(WARNER.debiasing.one, rel=1e-15)
 
 
+@pytest.mark.claim(
+    "Intervals of a share contain it with at least the stated confidence for every number of people.", "Estimates"
+)
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 61])
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99])
 def test_intervals_cover_every_share_with_at_least_the_confidence(n, confidence):
@@ -110,6 +113,7 @@ def test_simultaneous_limits_of_one_number_are_the_ordinary_limits():
     assert estimate.interval(simultaneous=True) == estimate.interval()
 
 
+@pytest.mark.claim("Simultaneous intervals contain all shares with at least the stated confidence.", "Estimates")
 @pytest.mark.parametrize("n", [1, 3, 6])
 def test_simultaneous_intervals_cover_all_shares_with_at_least_the_confidence(n):
     """The coverage is a sum over all tables of counts of three categories, with their exact probabilities."""
@@ -226,6 +230,7 @@ def test_a_dict_survives_json(kind):
     }
 
 
+@pytest.mark.claim("Normal limits of fewer than 30 reports give a `SmallSampleWarning`.", "Estimates")
 @pytest.mark.parametrize(
     "mechanism", [ldp.Laplace(0, 1, 1.0), ldp.L2Ball(2, 1.0), ldp.Residue(0.7, -0.1, 4, 1.0)], ids=repr
 )
@@ -324,6 +329,7 @@ TABLES = [
 ]
 
 
+@pytest.mark.claim("Intervals also cover if few hits are expected.", "Estimates")
 @pytest.mark.long
 @each("rows", TABLES, ids=str)
 @each("n", [1, 2, 30, 60])

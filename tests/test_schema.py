@@ -200,6 +200,7 @@ def changed(value):
     return None
 
 
+@pytest.mark.claim("The fingerprint in messages changes if any public parameter changes.", "Saved states")
 @each("described", DESCRIBED.values(), ids=DESCRIBED)
 def test_a_fingerprint_changes_when_any_parameter_changes(described):
     seen = {described.fingerprint}

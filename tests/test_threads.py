@@ -157,6 +157,7 @@ def test_concurrent_callers_get_their_own_results(threads):
         assert_same(answer, wanted)
 
 
+@pytest.mark.claim("Threads may share mechanisms.", "Reproducibility")
 def test_concurrent_callers_share_a_mechanism_of_each_kind(kind, threads):
     """One object with its compiled kernel serves several threads, which start at the same time."""
     mechanism, records = kind.mechanism, kind.records(300)
@@ -176,6 +177,9 @@ def test_concurrent_callers_share_a_mechanism_of_each_kind(kind, threads):
         assert_same(value, wanted_value)
 
 
+@pytest.mark.claim(
+    "The extension module leaves the global lock of free-threaded CPython disabled.", "Files and commands"
+)
 def test_the_compiled_modules_leave_the_global_lock_as_it_is():
     """A free-threaded interpreter enables its lock at the import of a module that does not declare that it needs none."""
     code = "import sys, numpy; enabled = getattr(sys, '_is_gil_enabled', lambda: True); before = enabled(); "
@@ -226,6 +230,7 @@ print("done")
 """
 
 
+@pytest.mark.claim("Forked workers never share a stream.", "Randomness")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_has_its_own_threads_and_keys():
     """A child has no threads of its parent, and with a copied key two processes would draw the same coins.

@@ -14,6 +14,7 @@ from ldpfast import privacy
 from ldpfast.privacy._loss_grid import LossGrid
 
 
+@pytest.mark.claim("Composition agrees with the loss distributions of dp-accounting.", "Composition and audits")
 def test_composition_agrees_with_dp_accounting():
     """Rounds of randomized response, compared with discretized loss distributions of dp_accounting, which are rounded up."""
     one = privacy_loss_distribution.from_privacy_parameters(

@@ -132,6 +132,9 @@ def test_decoded_least_squares_are_those_of_statsmodels(clusters):
 # Statistics -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim(
+    "Intervals of a logit of randomized answers cover, and its likelihood-ratio test has its level.", "Estimates"
+)
 @pytest.mark.long
 def test_intervals_cover_and_the_test_of_likelihoods_has_its_level():
     """500 people, five covariates, one of them without effect: as in studies with forced response by a die."""

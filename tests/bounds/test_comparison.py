@@ -16,6 +16,7 @@ from ..support.cases import each
 from ..support.problems import LOCAL_ARGUMENTS
 
 
+@pytest.mark.claim("No mechanism has a smaller error than the lower bound of its problem.", "Estimates")
 @pytest.mark.long
 @each("problem", LOCAL_ARGUMENTS)
 @each("epsilon", [0.3, 1.0, 6.0])

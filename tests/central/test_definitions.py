@@ -48,6 +48,7 @@ def test_variance_of_laplace_noise(dim):
     assert found.variance * (found.grid.step / FINE) ** 2 == pytest.approx(8 * dim, rel=5e-3)
 
 
+@pytest.mark.claim("A released number with Laplace noise loses at most epsilon.", "Trusted curator")
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
 @pytest.mark.parametrize("steps", [2, 3, 5])
 def test_the_release_of_a_number_keeps_its_loss_by_enumeration(steps, epsilon):
@@ -155,6 +156,7 @@ def test_discrete_delta_is_an_upper_bound(shift, epsilon, delta):
             assert bound <= 1.25 * exact
 
 
+@pytest.mark.claim("Published calibrations of Gaussian noise are too small for integer noise.", "Trusted curator")
 def test_published_and_continuous_calibrations_are_too_small():
     """The continuous sigma exceeds delta at a sensitivity of few steps; the published sigma exceeds it by far."""
     for epsilon, delta, steps, times in ((10.0, 1e-6, 2, 1.93), (1.0, 1e-5, 1, 1.035)):

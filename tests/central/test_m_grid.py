@@ -92,6 +92,7 @@ def assert_at_most(epsilon: float, ratio: Fraction) -> None:
     assert Decimal(ratio.numerator) <= allowed * Decimal(ratio.denominator)
 
 
+@pytest.mark.claim("A released M-estimate loses at most epsilon.", "Trusted curator")
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
 @pytest.mark.parametrize("psi", PSIS, ids=lambda psi: type(psi).__name__)
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 9.0])

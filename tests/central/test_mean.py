@@ -285,6 +285,7 @@ def test_l2_noise_has_its_distribution_and_variance(dim):
     )
 
 
+@pytest.mark.claim("Intervals of a released mean cover.", "Trusted curator")
 @pytest.mark.long
 @pytest.mark.parametrize("privacy", DEFINITIONS)
 @pytest.mark.parametrize("moment", [1.5, 2.0, 4.0])
@@ -379,6 +380,7 @@ def test_bad_input_is_rejected_before_anything_is_drawn(change, error, message):
     assert rng.bit_generator.state == before
 
 
+@pytest.mark.claim("Error messages of a curator name no value of a record.", "Trusted curator")
 def test_error_messages_contain_no_value_of_a_record():
     x = np.full(200_000, 123.456)
     x[150_000], x[199_999] = np.nan, np.inf
@@ -440,6 +442,7 @@ def test_levels_beyond_the_limits_are_rejected():
     assert np.isfinite(mean(**{**GOOD, "method": 1e18}).value)
 
 
+@pytest.mark.claim("Every release draws fresh noise.", "Trusted curator")
 def test_releases_differ_without_a_seed():
     assert len({mean(**GOOD).value for _ in range(6)}) > 1  # two are equal with probability 0.0003
     rng = np.random.default_rng(5)

@@ -44,6 +44,7 @@ def pairs_of_rows(dim, rng):
         yield x, np.sign(x) * -diagonal
 
 
+@pytest.mark.claim("The sensitivity of a mean holds for the rounded sums that the program computes.", "Trusted curator")
 @each("dtype", [np.float32, np.float64])
 @each("radius", [1.0, 1.7, 1e-3])
 @each("dim", [1, 2, 5, 100])

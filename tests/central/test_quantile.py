@@ -101,6 +101,7 @@ def worst_loss(n: int, size: int, target: int, table) -> Fraction:
     return worst
 
 
+@pytest.mark.claim("The released quantile loses at most epsilon.", "Trusted curator")
 @pytest.mark.parametrize("epsilon", [1e-4, 0.5, 3.0, 50.0])
 @pytest.mark.parametrize("n, size", [(1, 6), (2, 6), (3, 5), (4, 4), (5, 3)])
 def test_the_loss_is_at_most_epsilon_on_all_neighboring_datasets(n, size, epsilon):
@@ -296,6 +297,7 @@ def test_rank_error_covers_the_rank(name, q, prior):
     assert stats.binom.sf(misses - 1, reps, 0.2) > ALPHA
 
 
+@pytest.mark.claim("The stated error of a rank holds for all data.", "Trusted curator")
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_rank_error_covers_the_worst_data(epsilon):
     """In the worst data all records are far away on one side, and every other point has the distance h."""

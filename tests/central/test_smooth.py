@@ -318,6 +318,7 @@ def law(place, scale, reach):
         return [high - low for low, high in itertools.pairwise(ends)]
 
 
+@pytest.mark.claim("A release with smooth sensitivity has at most the stated epsilon and delta.", "Trusted curator")
 @each("epsilon, delta", [(1.0, 1e-6), (2.0, 1e-3), (3.0, 0.0), (8.0, 1e-4)])
 @pytest.mark.parametrize("n", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3, 5))])
 @each("kind, share", [("quantile", 0.5), ("quantile", 0.2), ("trimmed", 0.2), ("trimmed", 0.0)])
@@ -537,6 +538,7 @@ def test_bad_input(call, error, message):
         call()
 
 
+@pytest.mark.claim("A release whose guarantee is ideal only must be allowed, and says so.", "Trusted curator")
 def test_releases_that_are_ideal_only_must_be_allowed():
     x = np.linspace(0, 1, 101)
 

@@ -57,12 +57,14 @@ def answers(driver: Path, path: Path) -> list[bytes]:
 # Messages -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("The client in C gives the same messages as Python, byte for byte.", "Clients")
 def test_messages_equal_those_of_python(driver, tmp_path):
     expected = [case.message for _, cases in vectors() for case in cases]
     assert answers(driver, write(tmp_path / "vectors", vectors())) == expected
     assert len(expected) == 1160
 
 
+@pytest.mark.claim("The messages of a survey that is under way never change.", "Clients")
 def test_the_messages_never_change():
     """A change would be a new version of messages or of schemas: old clients are in the field."""
     digests = [
@@ -162,6 +164,7 @@ def test_messages_under_sanitizers(sanitized, tmp_path):
     assert answers(sanitized, write(tmp_path / "vectors", vectors())) == expected
 
 
+@pytest.mark.claim("A damaged table is refused, or never makes the C client read or write out of bounds.", "Clients")
 @pytest.mark.long
 def test_damaged_tables_are_refused_or_give_answers_within_bounds(sanitized, tmp_path):
     """Each byte is changed to all others, and the table is cut off. The checksum finds that, and is then ignored."""
@@ -205,6 +208,7 @@ def test_statuses(library):
         assert (answer(Person(16, 1, None, 0), most), length.value) == (DAMAGED, 0)
 
 
+@pytest.mark.claim("The client in C refuses an answer out of turn, and answers with fresh coins to a wave.", "Clients")
 @pytest.mark.parametrize("waves, turns, open_ended", [(2, 1, False), (12, 3, False), (1000, 400, False), (5, 1, True)])
 def test_turns_are_those_of_python(library, waves, turns, open_ended):
     questions = {"a": YesNo(optional=True), "b": Mean(0, 1, optional=True)}
@@ -266,6 +270,7 @@ IMPOSSIBLE_ROUNDS = {
 }  # fmt: skip
 
 
+@pytest.mark.claim("The id of a report does not depend on the record.", "Clients")
 def test_ids_of_reports_are_those_of_python_and_of_the_definition(library):
     """One id per person and survey, wave or round; it does not depend on the record."""
     questions = {"a": YesNo(optional=True), "b": Mean(0, 1, optional=True)}
@@ -344,6 +349,7 @@ def test_keys_of_the_system_are_different(library):
 # The compiled code ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("The C client needs no C library, allocates nothing and has no state.", "Clients")
 @linux
 @pytest.mark.parametrize("flags", [(), ("-ffreestanding",)], ids=["hosted", "freestanding"])
 def test_the_code_is_small_and_shows_only_public_functions(folder, flags):
@@ -382,6 +388,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.claim("No branch and no address of the C client depends on an answer or on a private coin.", "Clients")
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs Valgrind")
 @pytest.mark.parametrize("level", ["-Os", "-O2", "-O3"])

@@ -79,6 +79,7 @@ def test_the_package_names_its_files_and_the_version(package):
     assert {path.name for path in package.iterdir()} == {*described["files"], "package.json"}
 
 
+@pytest.mark.claim("The client in JavaScript gives the same messages as Python in Node.js.", "Clients")
 @node
 def test_messages_in_node_equal_those_of_python(package, vector_file):
     done = subprocess.run(
@@ -88,6 +89,7 @@ def test_messages_in_node_equal_those_of_python(package, vector_file):
     assert (found["cases"], found["wrong"]) == (1160, [])
 
 
+@pytest.mark.claim("The client in JavaScript refuses no value, and erases keys and answers from its memory.", "Clients")
 @node
 def test_behavior_in_node(package, tmp_path):
     files = {
@@ -107,6 +109,7 @@ def test_behavior_in_node(package, tmp_path):
     assert "# fail 0" in done.stdout
 
 
+@pytest.mark.claim("The client in JavaScript gives the same messages as Python in a browser.", "Clients")
 @chromium
 def test_messages_in_a_browser_equal_those_of_python(package, vector_file, tmp_path):
     files = {

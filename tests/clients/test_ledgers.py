@@ -135,6 +135,7 @@ def library(tmp_path_factory):
     return load_library(amalgamate(tmp_path_factory.mktemp("client")))
 
 
+@pytest.mark.claim("Ledgers of the client in C refuse the same answers as those of Python.", "Clients")
 @pytest.mark.parametrize("name", SERIES)
 def test_messages_and_refusals_in_c_are_those_of_python(library, name):
     """Twenty persons, who are asked the same wave twice, other versions, and out of turn."""
@@ -195,6 +196,7 @@ def test_forged_ledgers_stay_in_bounds(tmp_path):
     assert answered > 1000
 
 
+@pytest.mark.claim("Ledgers of the client in JavaScript refuse the same answers as those of Python.", "Clients")
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 def test_messages_and_refusals_in_javascript_are_those_of_python(tmp_path):
     pytest.importorskip("ziglang")

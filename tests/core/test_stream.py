@@ -53,6 +53,7 @@ VECTORS = {
 }
 
 
+@pytest.mark.claim("Random words come from AES-256 in counter mode.", "Randomness")
 @pytest.mark.parametrize("name", VECTORS)
 def test_encryption_equals_the_published_vectors(aes_form, name):
     key, block, expected = VECTORS[name]
@@ -178,6 +179,7 @@ def has_integer(node):
     return any(has_integer(child) for child in ast.iter_child_nodes(node))
 
 
+@pytest.mark.claim("A stream ends before its counter wraps.", "Randomness")
 def test_a_stream_is_exhausted_before_its_counter_wraps():
     """A stream has 2^32 AES blocks. After them the first words would be repeated."""
     assert not stream.exhausts(FIXED_KEY, 0)
@@ -196,6 +198,7 @@ def test_a_key_has_32_bytes(size):
 # Stream ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("No block of random words is used twice.", "Randomness")
 @given(st.lists(st.integers(0, 2**40) | st.integers(0, 5), max_size=50))
 def test_take_never_returns_a_block_twice(takes):
     source, end = stream.Stream(FIXED_KEY), 0
@@ -223,6 +226,7 @@ def test_take_refuses_impossible_numbers_of_blocks(blocks, message):
         stream.Stream(FIXED_KEY).take(blocks)
 
 
+@pytest.mark.claim("A key in use cannot be saved or copied.", "Randomness")
 def test_a_stream_cannot_be_pickled_or_copied():
     """A key on a disk is not secret, and a key in two workers is used twice."""
     source = stream.Stream()

@@ -68,12 +68,14 @@ def copies_left(code: str, library: Path) -> int:
     return int(np.isin(np.fromfile(memory, np.uint64), round_keys).sum())
 
 
+@pytest.mark.claim("Keys come from the operating system.", "Randomness")
 @pytest.mark.long
 def test_a_key_in_use_is_found(fixed_entropy):
     """Otherwise the tests below could not fail."""
     assert copies_left("stream = Stream()", fixed_entropy) >= 2
 
 
+@pytest.mark.claim("Keys are wiped from memory after each call.", "Randomness")
 @pytest.mark.long
 @pytest.mark.parametrize(
     "code",
@@ -109,6 +111,7 @@ def test_no_implementation_of_aes_leaves_a_key(fixed_entropy, form, n):
 REGISTER_BYTES = {"aes-ni": 16 * 16, "vaes-256": 16 * 32, "vaes-512": 32 * 64}
 
 
+@pytest.mark.claim("Keys are wiped from registers after each call.", "Randomness")
 @pytest.mark.parametrize("form", [form for form in _core.aes_forms() if form in REGISTER_BYTES])
 def test_no_vector_register_keeps_a_key(tmp_path, form):
     """All registers of the width of the implementation are zero, also those that the compiler does not use today."""

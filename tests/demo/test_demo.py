@@ -52,6 +52,9 @@ def test_every_estimate_is_near_the_true_value(comparisons):
         assert (abs(c.theirs()[0] - c.truth) < margin * noisy).all()
 
 
+@pytest.mark.claim(
+    "At every epsilon, each interval of the demonstration is shorter than the one with Laplace noise.", "Estimates"
+)
 def test_every_interval_is_shorter_than_with_laplace_noise(comparisons):
     """As the caption of the figure says, which has the same seed. The largest ratio of the lengths is 0.83."""
     for c in comparisons:

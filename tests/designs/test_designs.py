@@ -50,6 +50,9 @@ def test_tables_are_those_of_the_literature(name):
     assert design.name in repr(design)
 
 
+@pytest.mark.claim(
+    "The prevalence of a questionnaire design is unbiased, with the variance that is planned.", "Estimates"
+)
 @pytest.mark.filterwarnings("ignore::ldpfast.DoubtfulWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_prevalence_is_unbiased_with_the_variance_that_is_planned(name):

@@ -68,6 +68,7 @@ def delayed_parts(faults, table):
     return [load(faults, table.iloc[rows], number) for number, rows in enumerate(parts)]
 
 
+@pytest.mark.claim("With personal keys, Dask gives the bytes of one process for every partitioning.", "Engines")
 def test_workers_give_the_bytes_of_one_process(client, table, expected):
     for partitions in (1, 3, 40):
         data = dd.from_pandas(table, npartitions=partitions)
@@ -145,6 +146,7 @@ def test_reports_are_a_lazy_collection(table, personal, tmp_path):
     assert SURVEY.aggregator().update(stored_reports.cast(pa.binary())) == expected
 
 
+@pytest.mark.claim("A record that is not valid stops the job, and no earlier aggregator changes.", "Engines")
 def test_a_bad_record_names_its_partition_and_gives_nothing(table):
     bad = table.assign(age=table["age"].where(table["id"] != 17_000, 200.0))
     what = ldp.Window(0, 100, 1.0)
@@ -207,6 +209,7 @@ def test_bad_arguments_are_refused(arguments, error, message, table):
 # Failures -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("Workers of Dask that are killed do not change the result.", "Engines")
 @pytest.mark.slow
 @pytest.mark.parametrize("keyed", [True, False])
 def test_killed_workers_do_not_change_the_result(client, table, expected, tmp_path, keyed):
@@ -221,6 +224,7 @@ def test_killed_workers_do_not_change_the_result(client, table, expected, tmp_pa
         assert found.to_bytes() == expected
 
 
+@pytest.mark.claim("With personal keys, every attempt of a task gives the same message of a person.", "Engines")
 @pytest.mark.slow
 def test_every_message_ever_written_is_the_only_one_of_its_person(client, table, tmp_path):
     """The job runs twice, with other partitions, and a fifth of the tasks kills its worker after it has written."""

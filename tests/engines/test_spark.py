@@ -99,6 +99,7 @@ def test_tasks_read_row_groups_of_files(spark, table, expected, tmp_path):
         ldpfast.spark.aggregate(str(tmp_path / "bad.parquet"), SURVEY)
 
 
+@pytest.mark.claim("With personal keys, Spark gives the bytes of one process for every partitioning.", "Engines")
 def test_tasks_give_the_bytes_of_one_process(people, table, expected):
     for partitions in (1, 3, 40):
         found = ldpfast.spark.aggregate(people.repartition(partitions), SURVEY, person="id", key=SECRET)
@@ -252,6 +253,9 @@ def clustered(cluster, table, folder):
     return cluster.read.parquet(str(path)).repartition(PARTITIONS, "id")
 
 
+@pytest.mark.claim(
+    "Executors of Spark that are killed and second attempts of tasks do not change the result.", "Engines"
+)
 @pytest.mark.slow
 @pytest.mark.parametrize("keyed", [True, False])
 def test_killed_executors_and_second_attempts_do_not_change_the_result(cluster, table, expected, tmp_path, keyed):

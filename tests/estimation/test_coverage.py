@@ -429,6 +429,9 @@ DETECTED = {  # coverage that is detected with a probability of 0.99, by family 
 }
 
 
+@pytest.mark.claim(
+    "Intervals of each kind of estimate cover at the numbers of people that are called sufficient.", "Estimates"
+)
 @pytest.mark.long
 @pytest.mark.parametrize("family, interval", sorted({(case.family, interval) for case, interval, _ in CASES}))
 def test_families_of_intervals_cover_in_few_runs(family, interval):
@@ -439,6 +442,7 @@ def test_families_of_intervals_cover_in_few_runs(family, interval):
     assert_coverage(covering, runs, claim, detects=DETECTED.get((family, interval), 0.9))
 
 
+@pytest.mark.claim("Each interval has the coverage that its page states.", "Estimates")
 @pytest.mark.slow
 @pytest.mark.parametrize("case, interval, bounds", parameters(True))
 def test_intervals_cover_in_many_runs(case, interval, bounds):

@@ -539,6 +539,7 @@ def test_messages_contain_no_number_of_a_record(digits, place, negative):
                 assert str(digits) not in error_text(call, records).replace(".", "")
 
 
+@pytest.mark.claim("Error messages never name an answer.", "Bad input")
 @given(st.text("abcdefghij", min_size=8, max_size=12), st.integers(0, 2))
 def test_messages_contain_no_answer(answer, place):
     x = ["never", "often", "never"]
@@ -559,6 +560,7 @@ def test_messages_contain_no_answer(answer, place):
         assert answer not in logged_text(caught.value)
 
 
+@pytest.mark.claim("A record that is refused changes nothing in a protocol.", "Bad input")
 @pytest.mark.parametrize(
     "protocol, good, bad",
     [

@@ -65,12 +65,14 @@ def test_epsilon_realized_is_that_of_the_channel(mechanism):
     assert mechanism.epsilon - mechanism.epsilon_realized <= 1e-5 * mechanism.epsilon
 
 
+@pytest.mark.claim("Reports that no client can send are refused, and all others are counted.", "Bad input")
 def test_a_report_is_accepted_if_and_only_if_some_input_gives_it(mechanism):
     possible = mechanism.channel().matrix.any(axis=0)
     for report, valid in zip(all_reports(mechanism), possible, strict=True):
         assert (mechanism.report.invalidity(report[np.newaxis]) is None) == valid
 
 
+@pytest.mark.claim("Estimates are unbiased.", "Estimates")
 def test_decoded_reports_are_unbiased(mechanism):
     """The mean of all decoded reports under the channel is the input."""
     decoded = decoded_reports(mechanism)
@@ -79,6 +81,7 @@ def test_decoded_reports_are_unbiased(mechanism):
     )
 
 
+@pytest.mark.claim("Stated variances are exact.", "Estimates")
 def test_the_variance_is_that_of_the_channel(mechanism):
     matrix, decoded, mean = mechanism.channel().matrix, decoded_reports(mechanism), inputs(mechanism)
     variance = matrix @ decoded**2 - mean**2

@@ -148,6 +148,7 @@ def test_collect_counts_the_reports(mechanism, records):
     assert mechanism.collect(records, rng=keys) == mechanism.aggregator().update(mechanism.privatize(records, rng=keys))
 
 
+@pytest.mark.claim("All reports of a mechanism have the same length, `report_bytes`.", "Privacy of reports")
 @each_example
 def test_report_bytes_is_the_size_of_a_report(example, mechanism, records):
     reports = mechanism.privatize(records.astype(np.float64) if records.dtype.kind == "f" else records)
@@ -377,6 +378,7 @@ def test_json_pickle_and_copy_give_equal_mechanisms(mechanism):
     assert_equal_copy(mechanism, copy.deepcopy(mechanism))
 
 
+@pytest.mark.claim("Mechanisms are immutable.", "Privacy of reports")
 @each("mechanism", MECHANISMS, ids=repr)
 def test_mechanisms_are_frozen(mechanism):
     """Otherwise epsilon could change while the coins stay the same."""
@@ -416,6 +418,7 @@ def test_parameters_of_a_gradient_are_stored_as_plain_numbers():
     assert json.dumps(made.to_dict()) == json.dumps(expected.to_dict())
 
 
+@pytest.mark.claim("`epsilon_realized` of a mechanism is never above `epsilon`.", "Privacy of reports")
 @each("mechanism", MECHANISMS, ids=repr)
 def test_the_guarantee_is_the_realized_epsilon(mechanism):
     assert 0 < mechanism.epsilon_realized <= mechanism.epsilon
@@ -440,6 +443,9 @@ def test_a_channel_has_the_realized_epsilon_or_is_too_large(mechanism):
 # Randomness -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim(
+    "The same seed gives the same reports, and no seed gives other reports in every call.", "Reproducibility"
+)
 @each_example
 def test_the_same_seed_gives_the_same_reports_and_another_seed_others(example, mechanism):
     """For every example, the 2000 reports of two keys are all equal with probability below 0.9^2000."""
@@ -504,6 +510,7 @@ FLIPS = {
 SHARED = [("L2Ball", "L2Ball float32")]  # one mechanism in two precisions has the same stream of signs
 
 
+@pytest.mark.claim("Two mechanisms with one seed share no coin.", "Randomness")
 @each("pair", [p for p in itertools.combinations(FLIPS, 2) if p not in SHARED], ids="-".join)
 def test_two_mechanisms_with_one_seed_share_no_coin(pair):
     """Independent reports at epsilon = 1 agree with probability p^2 + q^2; with shared coins nearly all would agree.
@@ -520,6 +527,7 @@ def test_two_mechanisms_with_one_seed_share_no_coin(pair):
 # run, threads, instruction sets ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("`run(x)` equals `estimate(privatize(x))`, bit for bit.", "Reproducibility")
 @each_example
 def test_run_equals_estimate_of_privatize_over_many_pieces(example, mechanism, monkeypatch):
     """Each piece of `run` continues with the next record block of the key."""
@@ -560,6 +568,7 @@ def test_run_reads_memory_maps_of_any_layout(example, mechanism, tmp_path):
     assert_same_estimate(mechanism.run(mapped, rng=5), mechanism.run(x, rng=5))
 
 
+@pytest.mark.claim("Reports are the same, bit for bit, with any number of threads.", "Reproducibility")
 @each_example
 def test_the_number_of_threads_and_of_pieces_changes_nothing(example, mechanism, threads, monkeypatch):
     monkeypatch.setattr(_pipeline, "PIECE_BYTES", 1)
@@ -574,6 +583,7 @@ def test_the_number_of_threads_and_of_pieces_changes_nothing(example, mechanism,
     assert aggregated == mechanism.aggregator().update(reports).to_bytes()
 
 
+@pytest.mark.claim("Reports are the same, bit for bit, on every instruction set.", "Reproducibility")
 @pytest.mark.parametrize("isa", [isa for isa in _core.isas() if isa != "plain"], indirect=True)
 @each_example
 def test_the_instruction_set_changes_nothing(example, mechanism, isa):
@@ -746,6 +756,7 @@ def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mecha
             assert_same(np.asarray(made), np.asarray(expected))
 
 
+@pytest.mark.claim("Every single record has a key of its own.", "Randomness")
 @each("mechanism", MECHANISMS, ids=repr)
 def test_single_records_have_keys_of_their_own(mechanism):
     """128 reports of one record are not all equal. For a fair bit, this happens with probability 2^-127."""

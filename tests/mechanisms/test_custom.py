@@ -433,6 +433,7 @@ def test_an_audit_detects_a_false_claim():
     assert privacy.audit(mechanism, [-1.0], [1.0], 100_000, confidence=1 - ALPHA, rng=STATISTICS_SEED) > 1.5
 
 
+@pytest.mark.claim("A mechanism of your own cannot claim a smaller loss than that of its rows.", "Privacy of reports")
 @pytest.mark.parametrize("claim", [0.0, 1.0, math.log(3) * (1 - 1e-9)])
 def test_a_claim_below_the_loss_of_the_rows_is_an_error(claim):
     with pytest.raises(ValueError, match=r"epsilon_realized must be at least the loss of channel_rows, 1\.098"):

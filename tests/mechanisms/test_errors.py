@@ -514,6 +514,7 @@ INVALID_RECORDS = [
 ]
 
 
+@pytest.mark.claim("Errors are raised before the first random number and before anything is written.", "Bad input")
 @pytest.mark.parametrize("mechanism, x", INVALID_RECORDS, ids=lambda v: repr(v) if isinstance(v, ldp.Mechanism) else "")
 def test_invalid_records_change_neither_out_nor_the_generator(mechanism, x):
     out = mechanism.privatize(np.zeros_like(x, dtype=x.dtype if x.dtype.kind in "iu" else float), rng=3)
@@ -571,6 +572,7 @@ def test_no_message_contains_a_category(value, negative, place):
             assert_not_in_messages(mechanism, bad, str(value))
 
 
+@pytest.mark.claim("Error messages never name the value of a record.", "Bad input")
 @given(st.integers(112_345, 987_654), st.integers(-4, 8), st.booleans(), st.integers(0, 2))
 def test_no_message_contains_a_number(digits, power, negative, place):
     leading = str(digits)[:5]

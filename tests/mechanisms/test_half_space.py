@@ -19,6 +19,10 @@ from ..support.keys import FIXED_KEY, SEED
 # The sign -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim(
+    "The guarantees of `LinfBall` and `L2Ball` also hold for NaN and for infinite and huge records.",
+    "Privacy of reports",
+)
 @each("dtype", [np.float32, np.float64])
 @each("dim", [1, 2, 27, 64, 5000, 40_000])
 def test_reports_of_two_records_are_equal_or_opposite(isa, dim, dtype):

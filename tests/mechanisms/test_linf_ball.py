@@ -110,6 +110,10 @@ def closed_half_spaces(dim, heads):
     return rows
 
 
+@pytest.mark.claim(
+    "The published tie rule of the hypercube mechanism is only log(1 + e^epsilon)-private in even dimension.",
+    "Privacy of reports",
+)
 @pytest.mark.parametrize("dim", [2, 4, 6])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
 def test_the_published_tie_rule_violates_its_guarantee_in_even_dimension(dim, epsilon):

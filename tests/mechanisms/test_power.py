@@ -175,6 +175,7 @@ def pieces(mechanism: ldp.Mechanism, record: np.ndarray, n: int) -> Iterator[np.
         yield mechanism.privatize(x[: n - start], rng=rng)
 
 
+@pytest.mark.claim("The compiled code draws its coins with the stated probabilities.", "Privacy of reports")
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_coins_have_their_probability(case):
     """Detects a bias of a coin by 2^-12."""

@@ -198,6 +198,10 @@ def test_bounds_compare_the_error_of_all_coordinates():
 # Guarantee ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim(
+    "A guarantee for real numbers only is marked as ideal, also in estimates, saved states and sums of losses.",
+    "Privacy of reports",
+)
 def test_the_guarantee_is_ideal_and_is_carried_into_the_estimate():
     mechanism = ldp.PrivUnit(3, 1.0)
     assert mechanism.guarantee == Guarantee("local", 1.0, ideal=True)

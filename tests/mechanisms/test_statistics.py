@@ -17,6 +17,7 @@ from ..support.statistics import ALPHA, assert_counts, assert_coverage, bernstei
 N = 200_000
 
 
+@pytest.mark.claim("Reports have the probabilities of the channel.", "Privacy of reports")
 @pytest.mark.parametrize(
     "mechanism, record, row",
     [
@@ -98,6 +99,9 @@ def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechani
     assert abs((error**2).mean() - variance.mean()) <= radius
 
 
+@pytest.mark.claim(
+    "95 % intervals of every mechanism contain the true value in at least 95 % of the studies.", "Estimates"
+)
 @pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism, x",

@@ -141,6 +141,9 @@ def test_both_forms_of_the_division_are_used():
     assert [(w + 1) * coin.per < 1 << 32 for coin, w in fits] == [False, False, False, True]
 
 
+@pytest.mark.claim(
+    "The guarantee of `Window` also holds for NaN and for numbers outside its range.", "Privacy of reports"
+)
 @each("value", [np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324])
 @each("epsilon", [1.0, 8.0])
 def test_the_report_of_any_number_is_that_of_some_valid_number(isa, value, epsilon):

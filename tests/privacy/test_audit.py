@@ -51,6 +51,7 @@ def number_of_reports(mechanism):
     return max(200, min(20_000, 1_000_000 // dim))
 
 
+@pytest.mark.claim("No audit finds a larger loss than `epsilon_realized`.", "Privacy of reports")
 @pytest.mark.long
 @each("mechanism", MECHANISMS, ids=repr)
 def test_no_mechanism_exceeds_its_guarantee(mechanism):
@@ -130,6 +131,7 @@ def sometimes_nan(records, rng):
     return np.where((records > 0.5) & (rng.random(len(records)) < 0.01), np.nan, rng.normal(size=len(records)))
 
 
+@pytest.mark.claim("An audit detects a mechanism that violates its claimed guarantee.", "Composition and audits")
 @pytest.mark.parametrize(
     "broken, x, x_prime, epsilon, least",
     [
@@ -173,6 +175,9 @@ def test_the_bound_for_a_published_record():
     assert bound == audit(lambda records, rng: np.repeat(records[:, None], 20, 1) * 1.0, 0, 1, n)
 
 
+@pytest.mark.claim(
+    "The result of an audit is a lower bound on epsilon that holds with the given confidence.", "Composition and audits"
+)
 def test_coverage_of_the_bound():
     """In 300 audits at 80 %, the bound is above the true loss in at most 60 audits on average.
 

@@ -28,6 +28,9 @@ EPSILONS = [0.0, 1e-9, 0.3, 1.0, math.log(3), 5.0, 800.0]
 # Construction ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim(
+    "For integers and fractions, only the last step is rounded, toward the larger loss.", "Composition and audits"
+)
 @given(st.integers(2, 5), st.integers(2, 5), st.data())
 def test_epsilon_of_integers_is_the_exact_logarithm_rounded_up(inputs, reports, data):
     total = data.draw(st.sampled_from([100, 2**32, LARGE, 2**128]))
@@ -266,6 +269,7 @@ def test_neighbors_limit_every_definition_except_the_smooth_one():
 # Algebra --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("Post-processing does not increase the loss.", "Composition and audits")
 @given(integer_rows(), st.data())
 def test_post_processing_never_increases_the_loss(rows, data):
     channel = Channel(rows)
@@ -340,6 +344,7 @@ FINITE = [
 ]
 
 
+@pytest.mark.claim("For every epsilon, the loss of the enumerated channel is at most `epsilon`.", "Privacy of reports")
 @pytest.mark.parametrize("make", FINITE, ids=lambda make: repr(make(1.0)))
 @given(epsilon=st.floats(1e-6, 40))
 def test_the_realized_epsilon_is_that_of_the_channel_and_at_most_epsilon(make, epsilon):
@@ -348,6 +353,9 @@ def test_the_realized_epsilon_is_that_of_the_channel_and_at_most_epsilon(make, e
     np.testing.assert_allclose(mechanism.channel().matrix.sum(axis=1), 1, rtol=1e-14)
 
 
+@pytest.mark.claim(
+    "`channel().epsilon()` equals `epsilon_realized` to the last bit for all finite mechanisms.", "Privacy of reports"
+)
 @pytest.mark.long
 @each("mechanism", MECHANISMS, ids=repr)
 def test_the_channel_of_every_mechanism_has_its_realized_epsilon(mechanism):

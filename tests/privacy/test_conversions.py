@@ -32,6 +32,7 @@ def two_random_rows(reports=4):
 # Differential privacy -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("A channel attains the number of each conversion.", "Composition and audits")
 @each("epsilon", EPSILONS)
 @each("delta", DELTAS)
 def test_marked_randomized_response_attains_the_conversions(epsilon, delta):
@@ -54,6 +55,7 @@ def test_marked_randomized_response_attains_the_conversions(epsilon, delta):
         assert privacy.epsilon_for_tv(channel.tv(), delta) == pytest.approx(epsilon, abs=1e-9)
 
 
+@pytest.mark.claim("The conversions between definitions hold for every channel.", "Composition and audits")
 @given(two_random_rows(), st.sampled_from([0.0, 0.01, 0.1]), st.floats(0, 1))
 def test_the_conversions_hold_for_random_channels(channel, delta, mass):
     epsilon, slack = channel.epsilon(delta), 1e-12

@@ -51,6 +51,7 @@ def normal_tail(x):
     return Decimal("0.5") - (-x * x / 2).exp() * total / (2 * pi).sqrt()
 
 
+@pytest.mark.claim("`gaussian_delta` is the exact hockey-stick divergence, rounded up.", "Composition and audits")
 @pytest.mark.parametrize("epsilon", [0.0, 0.01, 1.0, 5.0])
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0, 20.0])
 def test_delta_equals_decimal_arithmetic(epsilon, sigma):
@@ -65,6 +66,7 @@ def test_delta_equals_decimal_arithmetic(epsilon, sigma):
             assert privacy.gaussian_delta(epsilon, sigma=sigma) <= 1e-60
 
 
+@pytest.mark.claim("`gaussian_sigma` is the smallest noise that suffices.", "Composition and audits")
 @given(st.floats(0, 20), st.floats(1e-15, 0.9), st.floats(1e-3, 1e3))
 def test_sigma_is_the_least_that_suffices(epsilon, delta, sensitivity):
     sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity=sensitivity)

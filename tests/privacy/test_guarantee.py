@@ -66,6 +66,7 @@ def test_epsilon_and_delta_are_checked():
 # Composition ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("`compose` adds up the losses of several reports, and rounds the sum up.", "Composition and audits")
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=12))
 def test_composition_is_the_exact_sum_rounded_up(epsilons):
     """A sum in doubles can be below the exact loss."""
@@ -161,6 +162,7 @@ def test_guarantees_of_groups():
         group(Guarantee("pure", 1.0), 0)
 
 
+@pytest.mark.claim("A group of people loses at most what `group` states.", "Composition and audits")
 @given(st.floats(0, 1), st.floats(0, 0.01), st.integers(1, 4))
 def test_a_group_loses_at_most_its_guarantee(epsilon, delta, size):
     """A chain of datasets whose distributions differ as much as (epsilon, delta)-privacy allows."""

@@ -14,6 +14,9 @@ from ldpfast.privacy import release_one_at_random
 from ..support.exact import least_double_not_below
 
 
+@pytest.mark.claim(
+    "Publishing one record at random has a small total variation and an infinite epsilon.", "Composition and audits"
+)
 @pytest.mark.parametrize("n, k", [(2, 3), (5, 2), (7, 3), (200, 2)])
 def test_one_record_at_random_has_small_tv_and_infinite_epsilon(n, k):
     channel = release_one_at_random(n, k)

@@ -18,6 +18,9 @@ from ..support.errors import raises
 from .test_shuffling import rows_of, shuffled_channel
 
 
+@pytest.mark.claim(
+    "`compose_rounds` never states less than the loss of several shuffled rounds.", "Composition and audits"
+)
 @pytest.mark.long
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("mechanism", [ldp.Warner(1.0), ldp.RandomizedResponse(3, 1.5)], ids=repr)

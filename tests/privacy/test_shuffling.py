@@ -165,6 +165,7 @@ CASES = [
 ]
 
 
+@pytest.mark.claim("`shuffled` never states less than the loss of the shuffled reports.", "Composition and audits")
 @pytest.mark.long
 @pytest.mark.parametrize("rows, channel, n", CASES)
 def test_the_bound_is_not_below_the_exact_divergence(rows, channel, n):
@@ -582,6 +583,9 @@ def test_the_closed_form_is_larger(epsilon, n):
     assert shuffled(epsilon, n, delta).epsilon < math.log1p(math.tanh(epsilon / 2) * term)
 
 
+@pytest.mark.claim(
+    "The rate of shuffling that an erratum corrected is not used for all channels.", "Composition and audits"
+)
 def test_the_rate_of_the_corrected_paper_is_refused_for_all_channels():
     """The rate 2 / (E + 1) gives a smaller epsilon than e^-epsilon, so an error would be an overstatement of privacy."""
     odds = Fraction(math.exp(2.0))

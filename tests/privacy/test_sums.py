@@ -46,6 +46,7 @@ def exact_delta(mechanism, n, epsilon, counts=None):
     return float(worst)
 
 
+@pytest.mark.claim("`summed` never states less than the loss of the sum of the reports.", "Composition and audits")
 @pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon, n", [(1.0, 1), (1.0, 2), (3.0, 4), (0.5, 7), (1.0, 12)])

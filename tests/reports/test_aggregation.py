@@ -24,6 +24,7 @@ from ..support.examples import KINDS, assert_same, assert_same_estimate
 from ..support.reference import wide
 
 
+@pytest.mark.claim("Aggregators that are merged in any order have the same bytes.", "Reproducibility")
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(st.lists(st.integers(0, 200), max_size=6), st.randoms(use_true_random=False))
 def test_merging_is_concatenation_in_any_order(kind, cuts, random):
@@ -165,6 +166,7 @@ def test_counts_of_flags_are_numbers_of_zeros_and_ones():
 # Aggregators of different mechanisms ----------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("Aggregators of different questions are not merged, and neither of them changes.", "Saved states")
 @pytest.mark.parametrize(
     "a, b, difference",
     [
@@ -214,6 +216,7 @@ def test_merging_with_another_type_is_a_type_error(other):
 # Batches --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("A named batch is counted once.", "Saved states")
 def test_a_batch_is_counted_once():
     """The name is refused again after `merge` and in a saved state, and nothing changes then."""
     mechanism = ldp.Warner(1.0)
@@ -259,6 +262,9 @@ def test_the_name_of_a_batch_is_text(name):
 # Shares that cannot be shares -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim(
+    "Reports that another mechanism made give a `DoubtfulWarning` if their shares do not add up.", "Estimates"
+)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("theirs, ours", [("symmetric", "optimized"), ("optimized", "symmetric")])
 def test_reports_of_another_method_are_a_warning(theirs, ours, epsilon):
@@ -293,6 +299,7 @@ def counts_of(mechanism, counts):
     return aggregator.add([np.asarray(counts, aggregator._states[0].dtype)], int(np.sum(counts)))
 
 
+@pytest.mark.claim("An estimate farther outside its range than noise explains gives a `DoubtfulWarning`.", "Estimates")
 @pytest.mark.parametrize(
     "mechanism, counts, entry",
     [

@@ -72,6 +72,7 @@ def test_a_fresh_interpreter_reads_bytes():
 # Damaged and foreign bytes --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("A change of any byte of a saved state is detected.", "Saved states")
 def test_a_change_of_any_byte_is_detected(kind):
     data = aggregate(kind.mechanism, reports_of(kind, 7)).to_bytes()
     for i in range(len(data)):
@@ -186,6 +187,9 @@ def test_a_state_of_a_wrong_size_is_rejected(size):
         Aggregator.from_bytes(forged({"n": 1, "schema": WARNER, "batches": []}, bytes(size)))
 
 
+@pytest.mark.claim(
+    "A few forged bytes do not make a reader use memory out of proportion to their length.", "Saved states"
+)
 def test_a_missing_state_allocates_no_memory():
     """A few bytes must not make a server allocate terabytes."""
     huge = ldp.RandomizedResponse(1 << 40, 30.0).schema()
@@ -199,6 +203,7 @@ def test_a_number_of_reports_that_the_state_cannot_have_is_rejected(n):
         Aggregator.from_bytes(forged({"n": n, "schema": WARNER, "batches": []}))
 
 
+@pytest.mark.claim("A saved state that no reports can have is refused.", "Saved states")
 @pytest.mark.parametrize(
     "mechanism, position, value",
     [

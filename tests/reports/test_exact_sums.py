@@ -55,6 +55,7 @@ def test_sums_convert_to_the_nearest_doubles(value):
     assert floats.tolist() == pytest.approx([float(value)] * 2, rel=2**-51, abs=0)
 
 
+@pytest.mark.claim("Sums of reports are exact.", "Reproducibility")
 def test_sums_of_two_million_reports_are_exact():
     mechanism = ldp.Laplace(0.0, 1.0, 1.0)
     reports = np.full(2_000_000, mechanism.grid * (-LARGEST + 0.5))

@@ -96,6 +96,7 @@ def test_a_table_explains_itself(asked):
 # Wrong labels ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("Messages that answer another question are refused.", "Saved states")
 def test_messages_of_another_question_are_refused():
     ours, theirs = Frequencies(["a", "b"], 1.0), Frequencies(["b", "a"], 1.0)
     messages = [question.message(question.privatize("a", rng=1)) for question in (ours, ours, theirs)]
@@ -261,6 +262,7 @@ def labels() -> list[dict]:
     return found
 
 
+@pytest.mark.claim("Messages have the documented bytes.", "Saved states")
 def test_labels_are_those_of_the_shared_vectors():
     """`python -m tests.reports.test_labels` writes them; a change is a new version of the format."""
     assert labels() == json.loads(VECTORS.read_text())

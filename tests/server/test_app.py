@@ -58,6 +58,7 @@ def post(client, reports, group=None, **headers):
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("The server counts each report once, also after a restart.", "Server")
 def test_each_report_is_counted_once_and_the_estimate_is_that_of_an_aggregator(tmp_path):
     reports = reports_of(SURVEY, 500)
     expected = SURVEY.aggregator().update([report.message for report in reports])
@@ -78,6 +79,31 @@ def test_each_report_is_counted_once_and_the_estimate_is_that_of_an_aggregator(t
         assert client.get("/estimates", headers=READER).json()["n"] == 500
 
 
+@pytest.mark.claim("The server stores no addresses and no times.", "Server")
+def test_the_database_has_no_addresses_and_no_times(tmp_path):
+    """No header of the request and no date is in its files, and no number of a table is near the time of the request."""
+    reports = reports_of(SURVEY, 20)
+    sent = {
+        "x-forwarded-for": "203.0.113.77",
+        "user-agent": "browser 4711",
+        "referer": "https://clinic.example/ward",
+        "cookie": "session=4711",
+    }
+    with served(tmp_path, groups=["DE"]) as client:
+        damaged = reports[0]._replace(message=b"\1")
+        assert post(client, [*reports, damaged], "DE", **sent).json()["accepted"] == len(reports)
+        files = b"".join(path.read_bytes() for path in tmp_path.glob("reports.db*"))
+        with closing(sqlite3.connect(tmp_path / "reports.db")) as database:
+            tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            cells = [cell for name in tables for row in database.execute(f'SELECT * FROM "{name}"') for cell in row]
+    assert all(report.message in cells for report in reports)
+    for text in (*sent.values(), "testclient", time.strftime("%Y-%m-%d"), time.strftime("%Y-%m-%d", time.gmtime())):
+        assert text.encode() not in files
+    numbers = [cell for cell in cells if isinstance(cell, int | float)]
+    assert [n for n in numbers for unit in (1, 1e3, 1e6, 1e9) if abs(n / unit - time.time()) < 86_400] == []
+
+
+@pytest.mark.claim("Of two messages with one id, the first one counts.", "Server")
 def test_an_id_with_other_bytes_is_a_conflict_and_the_first_wins(tmp_path):
     first, other = reports_of(SURVEY, 2)
     while first.message == other.message:
@@ -91,6 +117,7 @@ def test_an_id_with_other_bytes_is_a_conflict_and_the_first_wins(tmp_path):
         assert client.app.state.store.counts(SURVEY._layout.head[1:])[""] == expected
 
 
+@pytest.mark.claim("One bad report never harms the others of a request.", "Server")
 def test_bad_reports_do_not_harm_their_neighbors(tmp_path):
     reports = reports_of(SURVEY, 400)
     lines = [line_of(report) for report in reports]
@@ -136,6 +163,7 @@ def test_groups_are_declared_and_counted_apart(tmp_path):
         assert table.column("estimate").to_pylist() == pytest.approx(expected.table().columns["estimate"])
 
 
+@pytest.mark.claim("A report counts once in its wave, whatever the version of the survey is.", "Server")
 def test_waves_and_versions_do_not_mix(tmp_path):
     later = PANEL.revise(add={"home": Choice(["a", "b"], optional=True)})
     keys = bytes(range(32))
@@ -174,6 +202,7 @@ def test_waves_and_versions_do_not_mix(tmp_path):
         assert post(client, [*of(PANEL, 1, range(60)), *of(later, 2, range(30))]).json()["duplicate"] == 90
 
 
+@pytest.mark.claim("A wave that is closed for good keeps its counts, forgets its ids and refuses reports.", "Server")
 def test_a_wave_that_is_closed_for_good_keeps_its_counts_and_forgets_its_ids(tmp_path):
     reports = {
         wave: [PANEL.in_wave(wave).client(bytes(32), i).report({"smokes": True}) for i in range(40)] for wave in (1, 2)
@@ -361,6 +390,7 @@ def test_the_survey_is_the_same_for_everybody_and_can_be_cached(tmp_path):
 READINGS = ["/estimates", "/plot.svg", "/trend.svg", "/metrics", "/"]
 
 
+@pytest.mark.claim("Reading always needs a token.", "Server")
 @pytest.mark.parametrize("path", READINGS)
 def test_reading_needs_a_token(tmp_path, path):
     with served(tmp_path) as client:
@@ -425,6 +455,9 @@ def test_writing_may_need_a_token_too(tmp_path):
         assert client.get("/estimates", headers={"authorization": f"Bearer {WRITE}"}).status_code == 401
 
 
+@pytest.mark.claim(
+    "Requests for other host names are refused, and other origins get no permission to send reports.", "Server"
+)
 def test_other_hosts_and_origins_are_refused(tmp_path):
     with served(tmp_path, origins=["https://survey.example.org"]) as client:
         assert client.get("/survey", headers={"host": "evil.example"}).status_code == 400
@@ -462,6 +495,9 @@ def test_the_page_shows_labels_as_text_and_needs_nothing_from_elsewhere(tmp_path
 # Storage --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim(
+    "A database that cannot be written acknowledges nothing, and the same reports can be sent again.", "Server"
+)
 def test_a_database_that_cannot_be_written_acknowledges_nothing(tmp_path):
     reports = reports_of(SURVEY, 10)
     with served(tmp_path) as client:
@@ -524,6 +560,7 @@ def test_commits_of_sqlite_wait_for_the_disk(tmp_path):
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
 
+@pytest.mark.claim("A report is committed before it is acknowledged.", "Server")
 def test_nothing_is_acknowledged_before_the_commit(tmp_path, monkeypatch):
     """The order of commit and answer, in the thread that does both."""
     seen = []

@@ -50,6 +50,7 @@ def database(request, folder):
         yield url
 
 
+@pytest.mark.claim("No report is lost or counted twice if the server is killed.", "Server")
 @pytest.mark.parametrize("most_kills", KILLS)
 def test_reports_are_counted_once_although_the_server_is_killed_again_and_again(
     start_server, folder, database, most_kills
@@ -98,6 +99,7 @@ def test_reports_are_counted_once_although_the_server_is_killed_again_and_again(
     assert found["result"] == json.loads(json.dumps(expected.estimate().to_dict()))
 
 
+@pytest.mark.claim("A report is on the disk before the answer is sent.", "Server")
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_a_report_is_on_the_disk_before_the_answer_is_sent(start_server, folder):
@@ -124,6 +126,7 @@ def _send_all(server, part):
                 time.sleep(0.02)
 
 
+@pytest.mark.claim("Several servers can share one database of PostgreSQL.", "Server")
 @pytest.mark.long
 def test_two_servers_on_one_postgres_count_each_report_once(start_server, folder):
     if postgres_programs() is None:
@@ -150,6 +153,7 @@ def test_two_servers_on_one_postgres_count_each_report_once(start_server, folder
             server.stop()
 
 
+@pytest.mark.claim("The server does not log addresses, and an export has no ids and another order.", "Server")
 @pytest.mark.long
 def test_a_stopped_server_answers_what_it_has_received_and_the_commands_read_its_database(start_server, folder):
     url = f"sqlite:///{folder}/reports.db"
@@ -220,6 +224,7 @@ def test_arguments_are_checked_before_the_server_starts(folder, monkeypatch, cap
     assert Survey.from_toml(f'groups = ["DE"]\n{SURVEY.to_toml()}') == SURVEY
 
 
+@pytest.mark.claim("`send` raises an error if the server has not confirmed the reports.", "Server")
 def test_a_client_trusts_no_redirect_and_no_other_answer():
     """The token stays with the server that it was meant for, and reports that were not stored are not confirmed."""
     (report,), seen = reports_of(SURVEY, 1), []
@@ -282,6 +287,7 @@ def test_a_unix_socket_belongs_to_its_user(folder):
     assert not place.exists()
 
 
+@pytest.mark.claim("Slow and many connections do not stop others.", "Server")
 @pytest.mark.long
 def test_slow_and_many_connections_do_not_stop_others(start_server, folder):
     server = start_server(folder, f"sqlite:///{folder}/reports.db")

@@ -185,6 +185,7 @@ def test_the_result_is_a_table_and_says_what_would_be_found(estimate):
     assert [step.length for step in estimate.steps][-1] == 8
 
 
+@pytest.mark.claim("Too few people give no strings and a `SmallSampleWarning`.", "Strings")
 @pytest.mark.parametrize("n", [1, 3, 10])
 def test_few_people_have_no_heavy_hitters_and_a_warning(n):
     with pytest.warns(ldp.SmallSampleWarning, match=f"n = {n} is too small to find any string with probability 0.95"):
@@ -241,6 +242,7 @@ def test_collisions_of_frequent_strings_do_not_hide_them():
     assert (np.abs(error) < normal_margin(20)).all()
 
 
+@pytest.mark.claim("A string that nobody has is not reported because it collides with frequent ones.", "Strings")
 def test_an_absent_string_that_collides_with_two_frequent_ones_is_not_reported():
     """With 1,024 buckets every second absent string shares two of its buckets with one of two words."""
     people = np.where(np.random.default_rng(1).random(300_000) < 0.5, "abcde", "abcdf")
@@ -314,6 +316,9 @@ def test_bad_arguments(arguments, kind, message):
 RUNS = 200
 
 
+@pytest.mark.claim(
+    "A word that nobody has is reported with probability at most 0.05; frequent words are found with 0.95.", "Strings"
+)
 @pytest.mark.long
 @pytest.mark.parametrize("epsilon, functions", [(4.0, 16), (2.0, 8)])
 def test_false_discoveries_misses_and_coverage(epsilon, functions):

@@ -40,6 +40,7 @@ def exact_rows(mechanism: SketchResponse, words: list[str]) -> list[list[Fractio
     return found
 
 
+@pytest.mark.claim("A report about a string loses at most `epsilon_realized`.", "Strings")
 def test_the_exact_channel_has_the_stated_ratio():
     rows = exact_rows(TINY, ALL)
     assert all(sum(row) == 1 for row in rows)
@@ -143,6 +144,7 @@ def runs():
     return found
 
 
+@pytest.mark.claim("Over all choices of the hash functions, shares are unbiased.", "Strings")
 @pytest.mark.long
 def test_shares_are_unbiased_over_the_hash_functions(runs):
     values = np.array([run.shares(ASKED).value for run in runs])
@@ -169,6 +171,7 @@ def test_the_second_moment_is_an_upper_limit_that_is_seldom_exceeded(runs):
     assert np.median(found) < 3 * true
 
 
+@pytest.mark.claim("Intervals of shares of strings cover, with the noise, the sample and the collisions.", "Strings")
 def test_intervals_cover_rare_frequent_and_absent_strings(runs):
     limits = [run.shares(ASKED).interval() for run in runs]
     covered = np.array([(low <= TRUE) & (high >= TRUE) for low, high in limits]).mean(axis=0)
@@ -202,6 +205,7 @@ def test_simultaneous_limits_hold_for_ten_thousand_absent_strings():
     assert estimate.shares("frequent").interval()[0][0] > 0.8
 
 
+@pytest.mark.claim("A person who lies moves the share of a string by at most the stated amount.", "Strings")
 def test_a_liar_moves_a_share_by_the_stated_amount_at_most():
     problem = CountMeanSketch(2.0, max_bytes=4, buckets=64, functions=4)
     honest = problem.privatize(["a"] * 900, rng=1)

@@ -333,6 +333,7 @@ class Hostile:
         raise RecursionError
 
 
+@pytest.mark.claim("A client of a survey never raises an error because of a value.", "Clients")
 def test_clients_answer_and_never_raise_because_of_a_value():
     client = SURVEY.client()
     records = [

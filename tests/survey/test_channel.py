@@ -84,6 +84,7 @@ def records(survey):
     return [dict(zip(survey._layout.declared, row, strict=True)) for row in itertools.product(*cells)]
 
 
+@pytest.mark.claim("`Survey` has one epsilon for all answers of a person.", "Surveys and ledgers")
 @pytest.mark.parametrize(
     "survey", SURVEYS, ids=lambda survey: f"{len(survey.questions)} questions, {survey.answers} answers"
 )

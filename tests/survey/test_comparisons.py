@@ -146,6 +146,7 @@ def test_a_ratio_has_fiellers_limits():
     assert (a / flat).interval() == (-np.inf, np.inf)
 
 
+@pytest.mark.claim("A difference of results whose people may be the same is refused.", "Estimates")
 def test_differences_need_different_people():
     survey = Survey(questions(), 6.0)
     frame = {**people(N), "group": np.arange(N) % 2}
@@ -306,6 +307,7 @@ GRID = [
 ]
 
 
+@pytest.mark.claim("Tests of fit and of two samples reject true hypotheses at most as often as they say.", "Estimates")
 @pytest.mark.parametrize("k, n, epsilon", GRID)
 def test_levels_of_goodness_of_fit_and_two_samples(k, n, epsilon):
     shares = np.arange(1, k + 1) / (k * (k + 1) / 2)
@@ -343,6 +345,9 @@ def test_power_does_not_suffer_from_other_epsilons():
     assert k_sample([a, b, drawn(Choice(3), 1.0, shares[0], 20_000, 8)]).df == 4
 
 
+@pytest.mark.claim(
+    "The test of independence keeps its level, which the usual test on noisy counts does not.", "Estimates"
+)
 def test_independence_has_its_level_where_the_usual_test_has_not():
     survey = Survey({"a": Choice(3), "b": Choice(3), "x": Cross("a", "b")}, 2.0, weights={"a": 0, "b": 0})
     shares = np.outer([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]).ravel()
@@ -385,6 +390,7 @@ def test_the_table_without_dependence_fits_best(k, epsilon, n):
             assert np.ptp(change) < 1e-5 * np.abs(slope).max()
 
 
+@pytest.mark.claim("The test of independence gives a `SmallSampleWarning` where it rejects too often.", "Estimates")
 def test_margins_that_are_all_noise_are_a_warning():
     """At epsilon 0.25, with 196 cells and 20,000 people, the test rejects too often."""
     shares = Shares.of(ldp.simulate(ldp.mechanisms.for_categories(196, 0.25), np.full(196, 1 / 196), 20_000, rng=1))
@@ -499,6 +505,7 @@ def test_compare_is_a_declaration_that_people_differ(tmp_path):
         compare({"a": weeks["week 1"], "b": other})
 
 
+@pytest.mark.claim("Adjusted p-values hold for all comparisons of a table together.", "Estimates")
 @pytest.mark.long
 def test_the_family_of_a_comparison_has_its_level():
     """12 questions, two groups, nothing differs: some adjusted p-value is below .05 in at most 5 % of surveys."""

@@ -112,6 +112,7 @@ def test_intervals_cover():
     assert_coverage(np.rint(np.concatenate([np.ravel(held) for held in found]) * runs), runs, 0.93, detects=0.69)
 
 
+@pytest.mark.claim("95 % intervals of surveys cover.", "Estimates")
 @pytest.mark.slow
 @pytest.mark.parametrize("pooled", [False, True])
 @pytest.mark.parametrize("n, epsilon, answers", [(3000, 2.0, 1), (30_000, 1.0, 1), (30_000, 4.0, 1), (10_000, 6.0, 3)])

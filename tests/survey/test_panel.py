@@ -47,6 +47,7 @@ def test_turns_are_uniform_sets_of_waves(waves, turns):
         assert stats.chisquare(list(counts.values())).pvalue > 1e-5
 
 
+@pytest.mark.claim("Whose turn it is comes from the secret and the person alone.", "Surveys and ledgers")
 def test_turns_do_not_change_with_questions_and_versions():
     expected = turns_of(PANEL, PERSONS)
     later = PANEL.revise(add={"c": Mean(0, 1, optional=True)}, remove=["a"])
@@ -158,6 +159,9 @@ def law(versions, turns, values):
     return found
 
 
+@pytest.mark.claim(
+    "All that a person sends in a series of waves and versions loses at most what `loss` states.", "Surveys and ledgers"
+)
 @pytest.mark.parametrize("kind", ["one turn", "two turns", "open-ended"])
 def test_all_that_a_person_sends_has_the_stated_loss(kind):
     """Two waves with a revision between them, all values of two answers: the law of what is sent, exact and as it is made."""
@@ -251,6 +255,9 @@ def test_losses_are_those_of_all_orders(first, changes):
     assert sum(found.shares.values()) == pytest.approx(1)
 
 
+@pytest.mark.claim(
+    "A rotating panel loses one epsilon, however the survey changes from week to week.", "Surveys and ledgers"
+)
 def test_a_panel_loses_epsilon_over_all_versions():
     second = PANEL.revise(add={"c": YesNo()})
     assert PANEL.loss([second]).worst == max(PANEL.guarantee.epsilon, second.guarantee.epsilon) <= 2.0
@@ -324,6 +331,9 @@ def wave_of(client, waves=4):
     return next(wave for wave in range(1, waves + 1) if client.is_turn(wave))
 
 
+@pytest.mark.claim(
+    "A ledger sends the same bytes again, and refuses another version within a wave.", "Surveys and ledgers"
+)
 @pytest.mark.parametrize("kind", ["file", "mapping"])
 def test_a_ledger_sends_the_same_bytes_again(kind, tmp_path):
     store = tmp_path / "ledger.json" if kind == "file" else {}
@@ -353,6 +363,7 @@ def test_turns_of_ledgers_are_uniform():
     assert stats.chisquare([waves[w] for w in range(1, 5)]).pvalue > 1e-6
 
 
+@pytest.mark.claim("A ledger refuses whatever would exceed epsilon.", "Surveys and ledgers")
 def test_a_ledger_keeps_unchanged_answers_and_refuses_more_than_the_promise():
     """Without waves, a new version asks the same question of most people, and another one of some."""
     first = Survey({"a": YesNo(optional=True)}, 1.0, series="permanent")
@@ -376,6 +387,7 @@ def test_a_ledger_keeps_unchanged_answers_and_refuses_more_than_the_promise():
     assert stats.binomtest(refused, 200, 0.5).pvalue > 1e-5
 
 
+@pytest.mark.claim("A ledger stores an answer before it is sent.", "Surveys and ledgers")
 def test_nothing_is_sent_before_it_is_stored(tmp_path, monkeypatch):
     client = PANEL.client(ledger=Ledger(tmp_path / "ledger.json"))
     wave, before = wave_of(client), (tmp_path / "ledger.json").read_text()
@@ -413,6 +425,7 @@ while True:
 """
 
 
+@pytest.mark.claim("Processes that use one ledger at the same moment send one report.", "Surveys and ledgers")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that start at once")
 def test_processes_that_answer_at_the_same_moment_send_one_report(tmp_path):
     """Without a lock, each draws a secret and makes a report of its own, and the last one is kept."""
@@ -625,6 +638,7 @@ def test_threads_of_a_client_send_one_message(tmp_path):
         assert len(sent) == 1
 
 
+@pytest.mark.claim("A ledger that was emptied, exchanged or damaged is refused.", "Surveys and ledgers")
 def test_a_ledger_that_was_emptied_or_exchanged_is_refused(tmp_path):
     path = tmp_path / "ledger.json"
     client = PANEL.client(ledger=Ledger(path))

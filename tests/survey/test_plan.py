@@ -53,6 +53,7 @@ def test_a_plan_of_a_comparison_is_consistent():
     assert survey.plan(100).comparison is None
 
 
+@pytest.mark.claim("A planned study finds the planned difference with the planned probability.", "Estimates")
 @pytest.mark.long
 @pytest.mark.parametrize("name, difference", [("smoker", 0.06), ("visits", 1.2)])
 def test_a_planned_difference_is_found_with_the_planned_probability(name, difference):

@@ -305,6 +305,7 @@ def test_a_ledger_keeps_rounds_and_their_number():
             other.client(ledger=ledger)
 
 
+@pytest.mark.claim("A ledger refuses a question that was revised between rounds.", "Surveys and ledgers")
 def test_a_ledger_refuses_a_question_that_was_revised_between_rounds():
     """Its permanent answer would be drawn again, which `loss` does not count for a value that stays."""
     first = Survey({"a": YesNo(optional=True), "b": Choice(["x", "y"], optional=True)}, 3.0, series="h")

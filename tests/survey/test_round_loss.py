@@ -42,6 +42,10 @@ def exact_loss(k, cells, keep, ratio, rounds, changes):
     return math.log(worst)
 
 
+@pytest.mark.claim(
+    "The loss of a repeated survey is exact for at most one change of a value, and a bound for more.",
+    "Surveys and ledgers",
+)
 @pytest.mark.parametrize("changes", [0, 1, 2])
 @pytest.mark.parametrize("cells", [*PLAIN, *ROUNDED], ids=str)
 def test_the_loss_is_the_exact_maximum_and_a_bound_beyond_one_change(cells, changes):
@@ -96,6 +100,7 @@ def test_responses_as_large_as_coins_can_be_are_found():
     assert repeated.loss(2, 1).epsilon <= 2 * repeated.second.epsilon_realized * (1 + 1e-8)
 
 
+@pytest.mark.claim("If no value changes, rounds cost one epsilon, however many there are.", "Surveys and ledgers")
 def test_without_a_change_the_loss_is_at_most_that_of_the_permanent_answer():
     for question, permanent in ((YesNo(), 30.0), (Choice(70_000), 14.0), (Mean(0, 1), 8.0)):
         repeated = Repeated(question, permanent=permanent, round=permanent - 0.1, rounds=1000)

@@ -83,6 +83,7 @@ def test_pieces_do_not_change_the_reports(rows):
     assert survey.privatize(reader, rng=9).equals(survey.privatize(table, rng=9))
 
 
+@pytest.mark.claim("Reports to a survey do not depend on how a stream is divided.", "Reproducibility")
 def test_pieces_of_streams_do_not_change_the_reports():
     survey, n = SURVEYS["single"], 70 * ROWS + 5
     table = pa.table({"smoker": np.arange(n) % 3 == 0})
@@ -145,6 +146,9 @@ def test_the_guarantee_is_at_most_epsilon_and_close_to_it(name):
     assert survey.guarantee.definition == "local"
 
 
+@pytest.mark.claim(
+    "The parts of epsilon for several answers never add up to more than `epsilon`.", "Surveys and ledgers"
+)
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 1.0, 3.3])
 @pytest.mark.parametrize("answers", [1, 2, 3, 7])
 def test_the_parts_of_epsilon_never_add_up_to_more(epsilon, answers):

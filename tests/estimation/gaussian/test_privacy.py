@@ -22,6 +22,7 @@ from ...support.gaussian import KNOWN, N, answer, make, normals, quiet
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "ignore::ldpfast.DoubtfulWarning")
 
 
+@pytest.mark.claim("Every question about normal records is private, in both rounds.", "Privacy of reports")
 @each("epsilon", [1e-3, 0.5, 1.0, 2.0, 4.0, 8.0])
 def test_every_question_is_private(options, epsilon):
     """Channels of all queries of both rounds, enumerated as exact fractions: e^epsilon bounds every ratio.

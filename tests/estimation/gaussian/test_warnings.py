@@ -101,6 +101,7 @@ def test_mean_far_beyond_the_range_contradicts_the_second_answers(rounds, times)
     assert estimate.doubts
 
 
+@pytest.mark.claim("Records that are far from normal give a `DoubtfulWarning` in `GaussianMean`.", "Estimates")
 @pytest.mark.parametrize("options", LIKELIHOOD_PROTOCOLS, ids=repr)
 def test_records_far_from_normal_are_detected(options):
     rng, n = np.random.default_rng(SEED), 200_000

@@ -45,6 +45,7 @@ def test_memory_maps_give_the_estimate_of_arrays(problem_and_records, tmp_path, 
         assert_same_estimate(protocol(memory_map(tmp_path, x)), protocol(x))
 
 
+@pytest.mark.claim("Estimates of streams of any length need constant memory.", "Files and commands")
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*(name for name in PROBLEMS if name != "labels"), *PROTOCOLS])
 def test_memory_does_not_depend_on_n(name, tmp_path, one_thread):

@@ -343,6 +343,7 @@ def test_a_saved_protocol_continues_like_the_original(make, n):
     assert_same_estimate(twin.run(*records_of(twin, 70), rng=SEED), server.run(*records_of(server, 70), rng=SEED))
 
 
+@pytest.mark.claim("A saved state holds no key.", "Randomness")
 def test_a_saved_protocol_holds_no_key(make):
     server = make()
     key = bytes(memoryview(server._randomness.stream(SEED)))
@@ -447,6 +448,7 @@ def test_a_second_thread_is_refused_while_the_first_changes_the_protocol():
     assert pickle.loads(pickle.dumps(server)).n == 1
 
 
+@pytest.mark.claim("A client refuses a query with a larger epsilon than `max_epsilon`.", "Bad input")
 def test_a_client_can_refuse_a_forged_query():
     query = Query(3, ldp.LinfBall(100, 5.0))
     assert len(query.privatize(np.zeros(100), max_epsilon=5.0)) == 13

@@ -244,6 +244,9 @@ def probabilities_of_bits(records, **options):
     return probabilities
 
 
+@pytest.mark.claim(
+    "A person in `MedianSGD` loses at most its `guarantee`, whatever the others answer.", "Privacy of reports"
+)
 @pytest.mark.parametrize("options", [{}, {"n": 3}, {"quantile": 0.8}])
 def test_the_protocol_has_the_realized_epsilon(options):
     """The largest ratio when one record changes is exactly that of the coin: all answers of three people are enumerated."""

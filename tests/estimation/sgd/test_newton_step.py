@@ -126,6 +126,7 @@ def test_too_few_people_are_a_warning_and_rows_that_hardly_vary_too():
     assert found.stderr[1] > 0.2
 
 
+@pytest.mark.claim("Coefficients beyond `projection` give a `DoubtfulWarning`.", "Estimates")
 @pytest.mark.parametrize("separated", [False, True], ids=["large coefficients", "separated classes"])
 @pytest.mark.parametrize("protocol", [NewtonStep, GradientDescent])
 def test_coefficients_beyond_the_projection_are_a_warning(protocol, separated):
