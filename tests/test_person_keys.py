@@ -380,6 +380,21 @@ def canonical(question, cell):
     return symbol(question, cell, 0)
 
 
+def test_numbers_are_rounded_up_exactly_above_the_random_number():
+    """A number equal to the uniform number of its key becomes the lower end, the next larger one the upper end."""
+    keys = np.random.default_rng(1).integers(0, 256, (40, 32), dtype=np.uint8)
+    for part in (0, 1, 3):
+        uniform = (person.rounding_words(keys, part) >> np.uint64(11)).astype(float) * 2.0**-53
+        mean, cells = Mean(-1, 1), 2 * uniform - 1
+        assert not mean.encoded(cells, keys, part).any()
+        assert mean.encoded(cells + 2.0**-51, keys, part).all()
+        steps = Mean(0, 1, optional=True, resolution=0.125)
+        expected = [int(u < 0.375) for u in uniform.tolist()]
+        assert steps.encoded(np.full(40, 3, np.uint32), keys, part).tolist() == expected
+        for cell, code in ((0, 0), (8, 1), (9, 2)):  # the ends, and no value
+            assert (steps.encoded(np.full(40, cell, np.uint32), keys, part) == code).all()
+
+
 def test_surveys_give_the_same_reports_at_every_attempt():
     survey, n = Survey(questions(True), 4.0, answers=2), 30_000
     frame = {**people(n, missing=0.1), "id": np.arange(n)}

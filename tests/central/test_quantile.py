@@ -67,6 +67,17 @@ def test_a_half_rank_costs_a_quarter_of_epsilon(epsilon):
     assert len(table) == 6002 or -(-last * ratio >> 64) >= last  # constant from there on
 
 
+@pytest.mark.parametrize("n", [65_535, 65_536, 70_000])
+def test_weights_of_many_records_are_as_many_as_decrease(n):
+    """They exceed the room of the first table, with an epsilon so small that all distances have weights, and a larger one."""
+    for epsilon in (1e-4, 2e-3):
+        room = np.empty(2 * n + 2, np.uint64)
+        used = order.weights(_quantile._ratio(epsilon), room)
+        assert (used == 2 * n + 2) == (epsilon == 1e-4)
+        assert used > 1 << 16
+        np.testing.assert_array_equal(_quantile.weights(epsilon, n), room[:used])
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_weights_rounded_down_exceed_the_budget_of_a_half_rank(epsilon):
     wrong = floored_weights(epsilon, 3000)

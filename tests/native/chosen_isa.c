@@ -1,5 +1,5 @@
-/* Prints the name of the instruction set that is chosen without a request, and for each instruction set of this machine its name and
- * the name of the function that LDP_BEST takes for it. */
+/* Prints the name of the instruction set that is chosen without a request, for each instruction set of this machine its name and the
+ * name of the function that LDP_BEST takes for it, and whether the numbers next to those of instruction sets are supported. */
 #include <stdio.h>
 
 #include "simd/dispatch.h"
@@ -19,5 +19,6 @@ int main(void)
     for (int isa = 0; isa < LDP_ISA_COUNT; isa++)
         if (ldp_isa_set(isa) == 0)
             printf("%s %s\n", ldp_isa_name(isa), LDP_BEST(name)());
+    printf("%d %d\n", ldp_isa_supported(-1), ldp_isa_supported(LDP_ISA_COUNT));
     return 0;
 }

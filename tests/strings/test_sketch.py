@@ -83,6 +83,17 @@ def test_codes_of_any_width_are_those_of_the_response(epsilon, buckets):
     assert_counts(int((mechanism.privatize(words, rng=STATISTICS_SEED) == buckets_of).sum()), n, truth, detects=0.05)
 
 
+def test_there_are_at_most_63_prefixes():
+    """One function of each of 64 parts, with a response that keeps nearly every bucket: all parts are reported."""
+    prefixes = tuple(range(1, 65))
+    mechanism = SketchResponse(20.0, max_bytes=63, prefixes=prefixes[:63], buckets=2, functions=1)
+    reports = mechanism.privatize(np.full(5000, "a" * 63), rng=STATISTICS_SEED)
+    buckets_of = [int(h.buckets(mechanism.domain.records(["a" * 63])[0])[0, 0]) for h in mechanism._hashes]
+    assert sorted(set(reports.tolist())) == [2 * part + bucket for part, bucket in enumerate(buckets_of)]
+    with pytest.raises(ValueError, match="prefixes must be at most 63 ascending lengths"):
+        SketchResponse(20.0, max_bytes=64, prefixes=prefixes, buckets=2, functions=1)
+
+
 def test_the_simulated_counts_have_the_same_distribution():
     n = 100_000
     counted = ldp.simulate(TINY, {"a": 0.5, "ab": 0.5}, n, rng=STATISTICS_SEED)
