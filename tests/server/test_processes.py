@@ -266,6 +266,7 @@ def test_a_client_trusts_no_redirect_and_no_other_answer():
     assert seen == []
 
 
+@pytest.mark.claim("With `--socket`, only the user of the process can open the socket.", "Server")
 @pytest.mark.long
 def test_a_unix_socket_belongs_to_its_user(folder):
     place, log = folder / "socket", (folder / "log").open("wb")

@@ -220,6 +220,7 @@ def test_texts_that_are_no_utf8_come_back_as_bytes():
     assert found.strings == (b"\xff\xfe",)
 
 
+@pytest.mark.claim("`HeavyHitters.plan` states before the study which shares are found.", "Strings")
 def test_plans_and_results_agree():
     plan = SMALL.plan()
     assert (plan.n, plan.prefixes) == (100_000, (5,))
