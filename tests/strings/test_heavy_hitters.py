@@ -248,7 +248,7 @@ def test_collisions_of_frequent_strings_do_not_hide_them():
 )
 @pytest.mark.long
 def test_absent_strings_that_the_search_keeps_are_not_confirmed():
-    """4,000 absent words in 40 runs, as if the search had kept all of them. More than 9 errors have a probability of 3e-5."""
+    """4,000 absent words in 40 runs, as if the search had kept all. More than 9 errors have a probability below 3e-5."""
     common, errors, runs = words(20), 0, 40
     absent = [word for word in words(4_020, seed=2) if word not in common]
     for run in range(runs):
