@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import tomllib
@@ -116,3 +117,20 @@ def test_messages_about_missing_packages_name_what_the_extras_install():
     for extra, text in _extras.PACKAGES.items():
         names = [re.split("[>=<]", requirement)[0] for requirement in project[extra]]
         assert sorted(re.split(", | and ", text)) == sorted(names)
+
+
+@pytest.mark.claim("Readers of bytes from others execute no code.", "Bad input")
+def test_no_reader_executes_code():
+    """The tasks of Spark unpickle the counts of other tasks of their job, and nothing else does."""
+    found = set()
+    for path in Path(ldp.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module in ("pickle", "marshal", "shelve", "runpy"):
+                found.add((path.name, f"from {node.module}"))
+            elif isinstance(node, ast.Call):
+                name, given = ast.unparse(node.func), {key.arg: ast.unparse(key.value) for key in node.keywords}
+                if re.fullmatch(r"eval|exec|compile|__import__|(pickle|marshal|shelve|runpy|joblib)\..*", name) or (
+                    name.endswith("np.load") and given.get("allow_pickle") != "False"
+                ):
+                    found.add((path.name, name))
+    assert found == {("spark.py", "pickle.loads"), ("spark.py", "pickle.dumps")}

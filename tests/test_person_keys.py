@@ -418,6 +418,7 @@ def test_surveys_give_the_same_reports_at_every_attempt():
     assert groups[0].n == n / 2
 
 
+@pytest.mark.claim("A person who occurs twice is refused where one call sees both rows.", "Surveys and ledgers")
 def test_rows_of_a_stream_have_their_own_persons():
     survey, n = Survey({"q": YesNo()}, 1.0), 64 * 8192
     table = pa.table({"q": pa.chunked_array([np.ones(n, bool), np.ones(n, bool)])})

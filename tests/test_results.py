@@ -379,6 +379,7 @@ def test_means_of_windows_cover_where_few_people_are_at_the_end(epsilon, start):
     assert_coverage(hits, runs, 0.95, detects=0.9)
 
 
+@pytest.mark.claim("For many reports, limits that allow for few hits are as wide as normal ones.", "Estimates")
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0])
 def test_intervals_of_many_reports_are_nearly_normal(epsilon):
     """Width over that of normal limits, for numbers that are uniform and for a rare value."""

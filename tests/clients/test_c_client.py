@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import re
 import shutil
@@ -347,6 +348,30 @@ def test_keys_of_the_system_are_different(library):
 
 
 # The compiled code ----------------------------------------------------------------------------------------------------
+
+
+@linux
+@pytest.mark.claim("The C client needs at most 32 KB of stack.", "Clients")
+@pytest.mark.parametrize("level", ["-Os", "-O2", "-O3"])
+def test_the_deepest_calls_fit_into_the_documented_stack(folder, tmp_path, level):
+    """Frames of the longest chain of calls, as GCC states them. There is no recursion and no call through a pointer."""
+    try:
+        flags = (level, "-c", "-fcallgraph-info=su", "-dumpdir", f"{tmp_path}/")
+        compile_c(tmp_path / "client.o", folder / "ldpfast_client.c", flags=flags)
+    except subprocess.CalledProcessError:
+        pytest.skip("needs GCC")
+    (graph,) = (path.read_text() for path in tmp_path.glob("*.ci"))
+    frames = {name: int(size) for name, size in re.findall(r'title: "([^"]+)" label: "[^"]*?(\d+) bytes', graph)}
+    calls: dict[str, set[str]] = {}
+    for caller, called in re.findall(r'sourcename: "([^"]+)" targetname: "([^"]+)"', graph):
+        calls.setdefault(caller, set()).add(called)
+
+    @functools.cache
+    def deepest(function: str) -> int:
+        return frames.get(function, 0) + max(map(deepest, calls.get(function, ())), default=0)
+
+    assert "__indirect_call" not in graph
+    assert 16 * 1024 < max(map(deepest, frames)) <= 32 * 1024
 
 
 @pytest.mark.claim("The C client needs no C library, allocates nothing and has no state.", "Clients")

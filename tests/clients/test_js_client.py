@@ -67,6 +67,7 @@ def vector_file(tmp_path_factory):
     return path
 
 
+@pytest.mark.claim("The WebAssembly module is the same in every build.", "Clients")
 def test_the_module_is_small_and_reproducible(package, tmp_path):
     module = (package / "ldpfast_client.wasm").read_bytes()
     assert 8 * 1024 < len(module) <= MAX_BYTES

@@ -81,6 +81,7 @@ def start(host: str, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
 
+@pytest.mark.claim("With personal keys, workers on two hosts give the bytes of one process.", "Engines")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_workers_on_two_hosts_give_the_bytes_of_one_process(hosts, tmp_path):

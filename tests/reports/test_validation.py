@@ -203,6 +203,7 @@ def test_vectors_of_the_mechanism_are_accepted(dim, dtype):
     assert mechanism.aggregator().update(reports).n == len(reports)
 
 
+@pytest.mark.claim("Reports with Laplace noise are integers on a grid.", "Privacy of reports")
 def test_numbers_of_the_mechanism_are_on_its_grid():
     for lower, upper, epsilon in (
         (-1, 3, 1.0),

@@ -279,6 +279,7 @@ def test_commands_do_not_make_what_no_server_had(tmp_path):
         Store(ServerPlan.of(PANEL, 1, None), f"sqlite:///{tmp_path}/empty.db", is_new=False)
 
 
+@pytest.mark.claim("A newer version brings a database of an older one to its own form.", "Server")
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
     reports, plan = reports_of(SURVEY, 10), ServerPlan.of(SURVEY, None, None)
@@ -351,6 +352,7 @@ def test_a_database_that_would_lose_reports_is_refused(url):
 # Requests -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("A request has at most 4 MB and 10,000 reports; larger ones are refused.", "Server")
 def test_requests_that_are_too_large_or_of_another_kind_are_refused(tmp_path):
     with served(tmp_path) as client:
         assert client.post("/reports", content=b"", headers={"content-type": "text/plain"}).status_code == 415
@@ -413,6 +415,7 @@ def test_reading_needs_a_token(tmp_path, path):
         assert client.get(path, headers={"cookie": f"ldpfast={session_of(READ)}"}).status_code != 401
 
 
+@pytest.mark.claim("The cookie of the page is not the token.", "Server")
 def test_the_page_has_a_login_and_its_cookie_is_not_the_token(tmp_path):
     with served(tmp_path, hosts=["localhost", "testserver"]) as client:
         through_proxy = client.post("/login", data={"token": READ}, follow_redirects=False)
@@ -446,6 +449,7 @@ def test_a_proxy_may_show_the_page_under_a_path(tmp_path):
         assert "Token for reading" in proxy.get("/other/").text
 
 
+@pytest.mark.claim("Sending reports needs a token if the file of tokens has a line `write`.", "Server")
 def test_writing_may_need_a_token_too(tmp_path):
     with served(tmp_path, tokens=Tokens((READ,), (WRITE,))) as client:
         reports = reports_of(SURVEY, 2)
@@ -581,6 +585,7 @@ def test_nothing_is_acknowledged_before_the_commit(tmp_path, monkeypatch):
     assert seen[:2] == ["commit", "answer"]
 
 
+@pytest.mark.claim("The file of tokens is made so that nobody else can read it.", "Server")
 def test_tokens_come_from_a_file_that_nobody_else_reads(tmp_path):
     path = tmp_path / "tokens"
     made = Tokens.from_file(path)

@@ -27,7 +27,7 @@ from ldpfast.survey import Survey
 
 from ..support.clients import build_package
 from ..support.process import NATIVE, compile_c
-from ..support.server import READER, SURVEY, free_port, postgres, postgres_programs, reports_of
+from ..support.server import READER, SURVEY, body_of, free_port, postgres, postgres_programs, reports_of
 
 CLIENTS, EACH = 4, 3000
 KILLS = [pytest.param(10, marks=pytest.mark.long), pytest.param(100, marks=pytest.mark.slow)]
@@ -266,6 +266,7 @@ def test_a_client_trusts_no_redirect_and_no_other_answer():
     assert seen == []
 
 
+@pytest.mark.claim("With `--socket`, only the user of the process can open the socket.", "Server")
 @pytest.mark.long
 def test_a_unix_socket_belongs_to_its_user(folder):
     place, log = folder / "socket", (folder / "log").open("wb")
@@ -285,6 +286,29 @@ def test_a_unix_socket_belongs_to_its_user(folder):
             assert connection.recv(100).startswith(b"HTTP/1.1 200")
         server.terminate()
     assert not place.exists()
+
+
+@pytest.mark.claim("A server that is told to stop answers what it has received first.", "Server")
+@pytest.mark.long
+def test_a_request_in_progress_is_answered_after_the_server_was_told_to_stop(start_server, folder):
+    """SIGTERM comes after half of the body; the reports are stored, and are there after the next start."""
+    server, reports = start_server(folder, f"sqlite:///{folder}/reports.db"), reports_of(SURVEY, 200)
+    body = body_of(reports)
+    head = f"POST /reports HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-ndjson\r\ncontent-length: {len(body)}"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        connection.sendall(f"{head}\r\n\r\n".encode() + body[: len(body) // 2])
+        time.sleep(0.5)
+        server.process.terminate()
+        time.sleep(0.5)
+        assert server.process.poll() is None
+        connection.sendall(body[len(body) // 2 :])
+        answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert json.loads(answer.partition(b"\r\n\r\n")[2]) == {"accepted": 200, "duplicate": 0, "refused": []}
+    server.process.wait(timeout=60)
+    server.start()
+    assert server.get("/estimates")["n"] == 200
+    server.stop()
 
 
 @pytest.mark.claim("Slow and many connections do not stop others.", "Server")

@@ -79,6 +79,7 @@ def test_bytes_are_valid_if_they_are_short_and_have_no_zero(values):
         ]
 
 
+@pytest.mark.claim("`clip=True` never refuses a string.", "Strings")
 @pytest.mark.parametrize(
     "domain, word, clipped",
     [

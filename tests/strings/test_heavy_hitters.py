@@ -220,6 +220,7 @@ def test_texts_that_are_no_utf8_come_back_as_bytes():
     assert found.strings == (b"\xff\xfe",)
 
 
+@pytest.mark.claim("`HeavyHitters.plan` states before the study which shares are found.", "Strings")
 def test_plans_and_results_agree():
     plan = SMALL.plan()
     assert (plan.n, plan.prefixes) == (100_000, (5,))
@@ -240,6 +241,25 @@ def test_collisions_of_frequent_strings_do_not_hide_them():
     error = (found.value - 0.05) / found.stderr
     assert len(found.strings) > 15
     assert (np.abs(error) < normal_margin(20)).all()
+
+
+@pytest.mark.claim(
+    "The confirmation of words errs with at most `false_discovery`, however many are compared.", "Strings"
+)
+@pytest.mark.long
+def test_absent_strings_that_the_search_keeps_are_not_confirmed():
+    """4,000 absent words in 40 runs, as if the search had kept all. More than 9 errors have a probability below 3e-5."""
+    common, errors, runs = words(20), 0, 40
+    absent = [word for word in words(4_020, seed=2) if word not in common]
+    for run in range(runs):
+        problem = HeavyHitters(4.0, max_bytes=5, alphabet=LETTERS, n=20_000, buckets=1024, salt=str(run))
+        rng = np.random.default_rng([STATISTICS_SEED, run])
+        counted = problem.collect(rng.choice(np.array(common), 20_000, p=zipf(20)), rng=run)
+        whole = DecodedSketch.of(problem.mechanism, counted, 0)
+        names = problem._confirmed(whole, problem.domain.records([*common, *absent])[0])[3]
+        assert common[0] in names
+        errors += any(name not in common for name in names)
+    assert errors <= 9
 
 
 @pytest.mark.claim("A string that nobody has is not reported because it collides with frequent ones.", "Strings")

@@ -200,6 +200,7 @@ def test_simultaneous_limits_are_wider_and_belong_to_all_strings_of_a_call(runs)
     assert single.value[0] == shares.value[0]
 
 
+@pytest.mark.claim("Simultaneous intervals hold for all strings of a call.", "Strings")
 @pytest.mark.long
 def test_simultaneous_limits_hold_for_ten_thousand_absent_strings():
     """Beside a string that nine in ten have, half of the runs have an absent string that collides with it."""

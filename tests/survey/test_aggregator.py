@@ -66,6 +66,10 @@ def test_tables_become_messages(name):
     assert survey_messages(survey, table.slice(0, 0)).to_pylist() == []
 
 
+@pytest.mark.claim(
+    "A survey message has as many answers as the design says, and a length that follows from the questions.",
+    "Surveys and ledgers",
+)
 def test_a_message_has_the_documented_size():
     for message in MESSAGES:
         sizes = [m.report.nbytes for m in SURVEY.mechanisms.values()]

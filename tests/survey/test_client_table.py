@@ -120,6 +120,7 @@ def test_equal_surveys_have_equal_tables():
     assert Survey(questions, 2.5).client_table() != survey.client_table()
 
 
+@pytest.mark.claim("A table for clients is made only if all questions are optional.", "Clients")
 def test_every_question_must_be_optional():
     survey = Survey({"a": YesNo(), "b": Mean(0, 1, optional=True), "c": Choice(3)}, 1.0)
     with pytest.raises(ValueError, match=r"^every question must be optional for a client.*; not optional: 'a', 'c'$"):

@@ -543,6 +543,7 @@ def test_wrong_types(call, message):
 # The study of docs/panels.md ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("Trends over the waves of a panel have intervals that cover.", "Surveys and ledgers")
 @pytest.mark.parametrize("runs", [pytest.param(60, marks=pytest.mark.long), 3])
 def test_trends_of_the_study_of_the_documentation_cover(runs):
     """Twelve questions, eight weeks, a revision in week 5, two groups; a fifth of the people send their message twice."""
@@ -602,6 +603,7 @@ def test_a_cross_of_other_questions_is_another_question():
     np.testing.assert_array_equal(pool(counted)["x"].value, counted[1].estimate()["x"].value)
 
 
+@pytest.mark.claim("A difference of waves whose people may be the same is refused.", "Surveys and ledgers")
 def test_people_who_can_be_the_same_have_no_difference():
     one = {"a": YesNo(optional=True)}
     series = Survey(one, 2.0, series="s", waves=4)

@@ -180,6 +180,7 @@ def one_pair_of_rounds(weekly, before, after, seed, n):
     return weekly, counted
 
 
+@pytest.mark.claim("The difference of two rounds has the standard error that `change` states.", "Surveys and ledgers")
 @pytest.mark.long
 @pytest.mark.parametrize("moved", [0.0, 0.1, 1.0])
 def test_the_standard_error_of_a_change_is_that_of_many_secrets(moved):
