@@ -282,7 +282,8 @@ def _of_files(fragments: Sequence[bytes], job: Job, batches: Iterator[Any]) -> I
     datasets = optional("pyarrow.dataset", "spark")
     columns = {name: datasets.field(name) for name in job.columns()}
     for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
-        yield number, pickle.loads(fragments[number]).scanner(columns=columns, use_threads=False).to_reader()
+        fragment = pickle.loads(fragments[number])
+        yield number, fragment.scanner(columns=columns, use_threads=False).to_reader()
 
 
 def _batch(number: int, counts: Counts) -> Any:

@@ -121,7 +121,7 @@ def test_messages_about_missing_packages_name_what_the_extras_install():
 
 @pytest.mark.claim("Readers of bytes from others execute no code.", "Bad input")
 def test_no_reader_executes_code():
-    """The tasks of Spark unpickle the counts of other tasks of their job, and nothing else does."""
+    """The tasks of Spark unpickle row groups and the counts of other tasks of their job, and nothing else does."""
     found = set()
     for path in Path(ldp.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
