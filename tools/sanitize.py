@@ -33,6 +33,7 @@ LEFT_OUT = [
     "studies",
     "test_bench.py",
     "test_build.py",
+    "test_claims_page.py",
     "test_cli.py",
     "test_display.py",
     "test_docstrings.py",
