@@ -216,6 +216,7 @@ def _files(paths: Sequence[Any], job: Job) -> _Source:
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"data must be paths of Parquet files, got {path!r}: {error}") from None
         require_columns(job.columns(), dataset.schema.names)
+    _require_once(groups)
     session = optional("pyspark.sql", "spark").SparkSession.getActiveSession()
     if session is None:
         raise ValueError("a Spark session must be active to read files by their paths")
@@ -223,6 +224,18 @@ def _files(paths: Sequence[Any], job: Job) -> _Source:
     fragments = [pickle.dumps(group) for group in groups]
     frame = session.range(0, len(groups), 1, tasks)  # numbers of row groups
     return _Source(frame, partial(_of_files, fragments), tasks, lambda: sum(group.count_rows() for group in groups))
+
+
+def _require_once(groups: Sequence[Any]) -> None:
+    """Raise an error if a row group is there twice: its people would make two reports."""
+    seen = set()
+    for group in groups:
+        is_local = group.filesystem.type_name == "local"
+        file = os.path.realpath(group.path) if is_local else group.path
+        for part in group.row_groups:
+            if (file, part.id) in seen:
+                raise ValueError(f"data must be different files, got {file!r} twice")
+            seen.add((file, part.id))
 
 
 def _at_a_time(session: Any) -> int:

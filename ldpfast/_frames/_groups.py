@@ -73,7 +73,7 @@ class Groups:
         TypeError, ValueError
             If values cannot be compared, or there are too many groups.
         """
-        codes, values = self._joint_codes(columns) if self._parts else self._codes(columns)
+        codes, values = self._joint_codes(columns) if self._parts else self.codes(columns)
         found, first = np.unique(codes, return_index=True)
         table = np.zeros(len(values), np.uint32)
         for code in found[np.argsort(first)].tolist():
@@ -101,7 +101,7 @@ class Groups:
             values = [(*values[place // k], part.values[place % k]) for place in joint.tolist()]
         return codes, values
 
-    def _codes(self, column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+    def codes(self, column: Any) -> tuple[NDArray[np.intp], list[Any]]:
         """Return a code for each row, and the values of the codes."""
         if isinstance(column, np.ndarray):
             different, codes = np.unique(column, return_inverse=True)

@@ -25,20 +25,21 @@ def read_clusters(clusters: Any, n: int, least: int) -> NDArray[np.uint32] | Non
     """
     if clusters is None:
         return None
-    groups = Groups(None)
-    numbers = groups.numbers(whole_column("clusters", clusters))
-    if len(numbers) != n or None in groups.values:
+    codes, values = Groups("clusters").codes(whole_column("clusters", clusters))
+    present, numbers = np.unique(codes, return_inverse=True)
+    is_missing = any(values[code] is None or values[code] != values[code] for code in present.tolist())
+    if len(numbers) != n or is_missing:
         got = f"{len(numbers)} values" if len(numbers) != n else "missing ones"
         raise ValueError(f"clusters must have one value for each of {n} rows, got {got}")
-    if len(groups.values) < least:
-        raise ValueError(f"clusters must have at least {least} different values, got {len(groups.values)}")
-    if len(groups.values) < ENOUGH_CLUSTERS:
+    if len(present) < least:
+        raise ValueError(f"clusters must have at least {least} different values, got {len(present)}")
+    if len(present) < ENOUGH_CLUSTERS:
         warn(
-            f"{len(groups.values)} clusters are too few for standard errors of clusters to be reliable: at least "
+            f"{len(present)} clusters are too few for standard errors of clusters to be reliable: at least "
             f"{ENOUGH_CLUSTERS} are needed",
             SmallSampleWarning,
         )
-    return numbers
+    return numbers.astype(np.uint32)
 
 
 def cluster_variance(scores: Floats, clusters: NDArray[np.uint32]) -> float:

@@ -111,7 +111,9 @@ class Design:
         -------
         prevalence : Estimate
             Without bias, and so possibly below 0 or above 1. Clopper-Pearson limits, which hold for every n; with weights or
-            clusters for the number of people that would tell as much without them [1]_.
+            clusters for the number of people that would tell as much without them [1]_. With few clusters this number is
+            reduced so that 95 % limits hold: standard errors are larger then, and 99 % limits a little short. An answer of few
+            people who all are in few clusters is not covered.
 
         Raises
         ------

@@ -79,7 +79,8 @@ def warn_rare(shares: ArrayLike, deviations: ArrayLike, n: int) -> None:
 
     `shares` and `deviations` are mean and standard deviation of the decoded reports of n people, for each category.
     """
-    uncertain = np.flatnonzero(np.asarray(shares) < CERTAIN * np.asarray(deviations) / np.sqrt(n))
+    shares = np.asarray(shares)
+    uncertain = np.flatnonzero((shares < CERTAIN * np.asarray(deviations) / np.sqrt(n)) | (shares <= 0))
     if len(uncertain):
         warn(
             f"the share of category {int(uncertain[0])} is not clearly above 0, so its mean and quantiles are not reliable: "

@@ -62,7 +62,7 @@ class Curve:
     def crossing(self, q: float) -> float:
         """Return the quantile: where the isotonic regression of the weighted distribution function reaches q.
 
-        That is after the smallest of the partial sums of the excesses.
+        That is at the next value of somebody after the smallest of the partial sums of the excesses.
         """
         sign = math.copysign(1.0, float(self.weights[-1]))
         least, place, before = 0.0, 0, 0.0
@@ -72,7 +72,8 @@ class Curve:
             if partial[lowest] < least:
                 least, place = float(partial[lowest]), part.start + lowest + 1
             before = float(partial[-1])
-        return float(self.ends[min(place, len(self.ends) - 1)])
+        present = np.flatnonzero(self.people[place:])  # an end where nobody is adds nothing to the sums
+        return float(self.ends[place + int(present[0]) if len(present) else -1])
 
     def limits(self, q: float, value: float, z: float) -> tuple[float, float]:
         """Return the ends of the values at which the excess is within z standard errors of 0. `value` is the quantile."""

@@ -89,6 +89,8 @@ def test_tasks_read_row_groups_of_files(spark, table, expected, tmp_path):
     assert SURVEY.aggregator().update(reports.toArrow()["report"]).to_bytes() == expected
     with pytest.raises(ValueError, match="must be paths of Parquet files"):
         ldpfast.spark.aggregate(str(tmp_path / "c.parquet"), SURVEY)
+    with pytest.raises(ValueError, match=r"data must be different files, got .* twice"):
+        ldpfast.spark.aggregate([tmp_path, tmp_path / "a.parquet"], SURVEY)
     with pytest.raises(TypeError, match="data must be a Spark DataFrame, or paths of Parquet files"):
         ldpfast.spark.aggregate([1, 2], SURVEY)
     with pytest.raises(ValueError, match="frame must have one column 'other'"):

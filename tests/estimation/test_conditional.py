@@ -92,6 +92,23 @@ def test_cuts_at_all_values_give_the_quantiles_of_the_values():
     np.testing.assert_array_equal(table.value, conditional_quantiles(values, flags, 0.5, design).value)
 
 
+def test_bins_without_people_change_no_quantile():
+    """Cuts below, between and above the values."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        values, flags = rng.integers(-5, 5, 500).astype(float), rng.random(500) < 0.7
+        counted = ConditionalQuantiles(np.arange(-7, 7, 0.5)).update(values, flags, rates=0.1)
+        found, exact = counted.estimate([0.2, 0.5]), conditional_quantiles(values, flags, [0.2, 0.5], rates=0.1)
+        np.testing.assert_array_equal(found.value, exact.value)
+        assert (found.interval()[0] <= exact.interval()[0]).all()
+        assert (exact.interval()[1] <= found.interval()[1]).all()
+    above = ConditionalQuantiles([10.0, 20.0]).update(np.full(1000, 500.0), np.ones(1000, int), rates=0.1)
+    with pytest.raises(ValueError, match="cuts must reach above all quantiles"):
+        above.estimate(0.5)
+    with pytest.warns(DoubtfulWarning, match="not clearly above 0"):
+        conditional_quantiles(np.arange(9.0), np.zeros(9, int), 0.5, rates=0)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_values_are_ordered_in_both_precisions(dtype):
     """Negative numbers, both zeros and equal ones included."""

@@ -46,6 +46,7 @@ function show(message) {
   const percent = (chance) => `${(100 * chance).toFixed(1)} %`;
   element("try-meaning").textContent =
     `Version, fingerprint of the survey, number of the question (${name}), and the reported symbol: ${symbols[message[11]]}. ` +
+    (name === "sleep" ? "Hours become one of two ends first, at random with the right mean. " : "") +
     `The device reports the symbol of your answer with probability ${percent(own)}, and each of the ${symbols.length - 1} others ` +
     `with ${percent(other)}. Whoever reads the report cannot tell which it was.`;
 }
@@ -99,6 +100,7 @@ element("try-form").addEventListener("submit", (event) => {
   show(message);
   draw();
 });
+element("try-make").disabled = false; // until here a click would be one of the browser, with the answers in the address
 for (const button of document.querySelectorAll(".try-add")) {
   button.addEventListener("click", () => add(Number(button.dataset.people)));
   button.disabled = false;
