@@ -198,7 +198,8 @@ def _source(data: Any, job: Job) -> _Source:
     if isinstance(data, list | tuple):
         return _files(data, job)
     people = _selected(data, job)
-    return _Source(people, _of_rows, _partitions(people), data.count)
+    partitions = _told(people.sparkSession, lambda: people.rdd.getNumPartitions())
+    return _Source(people, _of_rows, partitions, data.count)
 
 
 def _files(paths: Sequence[Any], job: Job) -> _Source:
@@ -220,7 +221,7 @@ def _files(paths: Sequence[Any], job: Job) -> _Source:
     session = optional("pyspark.sql", "spark").SparkSession.getActiveSession()
     if session is None:
         raise ValueError("a Spark session must be active to read files by their paths")
-    tasks = min(max(1, len(groups)), TASKS * _at_a_time(session))
+    tasks = min(max(1, len(groups)), TASKS * _told(session, lambda: session.sparkContext.defaultParallelism))
     fragments = [pickle.dumps(group) for group in groups]
     frame = session.range(0, len(groups), 1, tasks)  # numbers of row groups
     return _Source(frame, partial(_of_files, fragments), tasks, lambda: sum(group.count_rows() for group in groups))
@@ -238,14 +239,6 @@ def _require_once(groups: Sequence[Any]) -> None:
             seen.add((file, part.id))
 
 
-def _at_a_time(session: Any) -> int:
-    """Return the number of tasks that run at a time, which Spark Connect does not tell: then the partitions of a shuffle."""
-    try:
-        return int(session.sparkContext.defaultParallelism)
-    except optional("pyspark.errors", "spark").PySparkException:
-        return int(session.conf.get("spark.sql.shuffle.partitions"))
-
-
 def _selected(data: Any, job: Job) -> Any:
     """Return the columns that a job needs."""
     if not all(hasattr(data, name) for name in ("mapInArrow", "select", "columns")):
@@ -261,12 +254,12 @@ def _selected(data: Any, job: Job) -> Any:
     return data.select(*(functions.col(name).alias(f"column{i}") for i, name in enumerate(quoted)))
 
 
-def _partitions(data: Any) -> int:
-    """Return the number of partitions, which Spark Connect does not tell: then that of a shuffle."""
+def _told(session: Any, number: Callable[[], Any]) -> int:
+    """Return a number that Spark Connect does not tell: then the number of partitions of a shuffle."""
     try:
-        return int(data.rdd.getNumPartitions())
+        return int(number())
     except optional("pyspark.errors", "spark").PySparkException:
-        return int(data.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+        return int(session.conf.get("spark.sql.shuffle.partitions"))
 
 
 # Tasks ----------------------------------------------------------------------------------------------------------------

@@ -169,8 +169,7 @@ class ConditionalQuantiles:
         q, n = probabilities_of(quantiles), self.n
         if self._guarantee is None or not n:
             raise ValueError("an estimate needs at least 1 person, got n = 0")
-        shares = self._weights.sum(axis=1) / n
-        warn_rare(shares, np.sqrt(np.maximum(self._squares.sum(axis=1) / n - shares**2, 0)), n)
+        warn_rare(self._weights.sum(axis=1) / n, self._squares.sum(axis=1) / n, n)
         ends = np.append(self.cuts, math.inf)
         curves = [
             Curve(ends, self._people, np.cumsum(weights), np.cumsum(squares), has_gaps=True)

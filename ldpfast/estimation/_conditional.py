@@ -80,13 +80,14 @@ def conditional_means(
     table, counts = decoding_of(mechanism), np.bincount(codes, minlength=mechanism.report.k)
     from_reports(counts, mechanism)  # it warns of shares that noise does not explain
     weights, shares = table[codes], counts @ table / n
-    warn_rare(shares, weights.std(axis=0), n)
+    squares = (weights**2).mean(axis=0)
+    warn_rare(shares, squares, n)
     with np.errstate(divide="ignore", invalid="ignore"):
         means = (numbers @ weights) / n / shares
         residuals = (numbers[:, np.newaxis] - means) * weights / shares
     covariance = residuals.T @ residuals / n**2
     # Number of reports that would tell as much without privacy, over n (Kish 1965).
-    effective = float(min(weights.mean(axis=0) ** 2 / (weights**2).mean(axis=0)))
+    effective = float(min(weights.mean(axis=0) ** 2 / squares))
     rule = Normal.of_sum(n, max(effective, 1 / n))
     return Estimate(means, np.sqrt(np.diag(covariance)), n, mechanism.guarantee, covariance, rule)
 
@@ -94,7 +95,8 @@ def conditional_means(
 def _mean_of_flagged(numbers: Floats, weights: Floats, guarantee: Any) -> Estimate[float]:
     """Return the mean of the people whose true flag is 1."""
     n = len(numbers)
-    warn_rare(weights.mean(), weights.std(), n)
+    square = np.square(weights).mean()
+    warn_rare(weights.mean(), square, n)
     center = float(numbers.mean())  # the mean of numbers far from 0 has no large errors that cancel
     pair = np.stack([weights * (numbers - center), weights])
     top, bottom = pair.mean(axis=1)
@@ -102,7 +104,7 @@ def _mean_of_flagged(numbers: Floats, weights: Floats, guarantee: Any) -> Estima
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = top / bottom
         stderr = np.sqrt(vn - 2 * ratio * c + ratio**2 * vd) / abs(bottom)
-    effective = float(bottom**2 / np.square(weights).mean())
+    effective = float(bottom**2 / square)
     needed = Normal.of_sum(n, max(effective, 1 / n)).needed
     parts = (np.asarray(part) for part in (top, bottom, vn, vd, c))
     rule = Fieller(*parts, needed=needed, start=center)  # type: ignore[misc, arg-type]

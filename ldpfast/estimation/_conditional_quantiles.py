@@ -76,19 +76,19 @@ def conditional_quantiles(
     """
     numbers, q = values_of(values), probabilities_of(quantiles)
     n = len(numbers)
-    order, ordered = _sorted(numbers)
     if rates is not None:
-        flags, chance = flags_of(reports, design, n), rates_of(rates, n)
-        guarantee = guarantee_of(chance)
-        if chance.ndim:
-            weights = weights_of_flags(flags, chance)
-            warn_rare(weights.mean(), weights.std(), n)
-            columns = iter([taken(weights, order)])
-        else:
-            columns = _columns_of(weights_of_flags([0, 1], chance)[:, np.newaxis], flags, order)
+        codes, chance = flags_of(reports, design, n), rates_of(rates, n)
+        table, guarantee = weights_of_flags([[0], [1]], chance) if not chance.ndim else None, guarantee_of(chance)
     else:
         mechanism, codes = coded(reports, design, n)
-        columns, guarantee = _columns_of(decoding_of(mechanism), codes, order), mechanism.guarantee
+        table, guarantee = decoding_of(mechanism), mechanism.guarantee
+    order, ordered = _sorted(numbers)
+    if table is not None:
+        columns = _columns_of(table, codes, order)
+    else:
+        weights = weights_of_flags(codes, chance)
+        warn_rare(weights.mean(), np.square(weights).mean(), n)
+        columns = iter([taken(weights, order)])
     is_last = np.ones(n, np.bool_)  # of equal values
     in_parts(n - 1, lambda part: np.not_equal(ordered[1:][part], ordered[:-1][part], out=is_last[:-1][part]))
     last = np.flatnonzero(is_last)
@@ -127,8 +127,7 @@ def _columns_of(table: Floats, codes: NDArray[Any], order: NDArray[Any]) -> Iter
     """Yield the decoded reports of people in an order, for each category."""
     n = len(codes)
     counts = np.bincount(codes, minlength=len(table))
-    shares = counts @ table / n
-    warn_rare(shares, np.sqrt(np.maximum(counts @ np.square(table) / n - shares**2, 0)), n)
+    warn_rare(counts @ table / n, counts @ np.square(table) / n, n)
     short = taken(codes.astype(np.min_scalar_type(len(table) - 1)), order)
     for column in table.T:
         yield taken(np.ascontiguousarray(column), short)

@@ -74,13 +74,14 @@ def guarantee_of(chance: Floats) -> Guarantee:
     return Guarantee("local", math.nextafter(math.log((2 - least) / least), math.inf) if least else math.inf)
 
 
-def warn_rare(shares: ArrayLike, deviations: ArrayLike, n: int) -> None:
+def warn_rare(shares: ArrayLike, squares: ArrayLike, n: int) -> None:
     """Warn if the share of a category is not clearly above 0.
 
-    `shares` and `deviations` are mean and standard deviation of the decoded reports of n people, for each category.
+    `shares` and `squares` are the means of the decoded reports of n people and of their squares, for each category.
     """
     shares = np.asarray(shares)
-    uncertain = np.flatnonzero((shares < CERTAIN * np.asarray(deviations) / np.sqrt(n)) | (shares <= 0))
+    deviations = np.sqrt(np.maximum(squares - shares**2, 0))
+    uncertain = np.flatnonzero((shares < CERTAIN * deviations / np.sqrt(n)) | (shares <= 0))
     if len(uncertain):
         warn(
             f"the share of category {int(uncertain[0])} is not clearly above 0, so its mean and quantiles are not reliable: "

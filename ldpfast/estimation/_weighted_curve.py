@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,8 @@ from .._typing import AnyArray, Floats
 from ..privacy import Guarantee
 from ..results import Estimate
 from ..results._intervals import ONE_SIGMA
+
+T = TypeVar("T")
 
 BLOCK = 1 << 18  # values that are looked at together, which the cache holds
 
@@ -45,8 +47,9 @@ class Curve:
     @classmethod
     def of(cls, ordered: AnyArray, weights: Floats, last: NDArray[np.intp]) -> Curve:
         """Return the curve of values in ascending order, whose equal ones end at some places."""
-        functions = (np.cumsum, lambda numbers: np.cumsum(np.square(numbers)))
-        sums, squares = of_all(functions, [0], lambda function, _: function(weights), len(weights))
+        sums, squares = _of_all(
+            [False, True], lambda squared: np.cumsum(np.square(weights) if squared else weights), len(weights)
+        )
         if len(last) == len(ordered):  # no values are equal
             return cls(ordered, np.broadcast_to(np.int64(1), len(last)), sums, squares)
         ends, sums, squares = (taken(array, last) for array in (ordered, sums, squares))
@@ -72,8 +75,10 @@ class Curve:
             if partial[lowest] < least:
                 least, place = float(partial[lowest]), part.start + lowest + 1
             before = float(partial[-1])
-        present = np.flatnonzero(self.people[place:])  # an end where nobody is adds nothing to the sums
-        return float(self.ends[place + int(present[0]) if len(present) else -1])
+        if self.has_gaps:  # an end where nobody is adds nothing to the sums
+            present = np.flatnonzero(self.people[place:])
+            place = place + int(present[0]) if len(present) else len(self.ends)
+        return float(self.ends[min(place, len(self.ends) - 1)])
 
     def limits(self, q: float, value: float, z: float) -> tuple[float, float]:
         """Return the ends of the values at which the excess is within z standard errors of 0. `value` is the quantile."""
@@ -112,15 +117,13 @@ class _Crossings:
 
     Attributes
     ----------
-    curves : tuple of Curve
-    levels : tuple of float
-        Probabilities of the quantiles of each curve.
+    pairs : list of (Curve, float)
+        Curves and the probabilities of their quantiles.
     shape : tuple of int
         Shape of the estimate.
     """
 
-    curves: tuple[Curve, ...]
-    levels: tuple[float, ...]
+    pairs: list[tuple[Curve, float]]
     shape: tuple[int, ...]
     by_coordinate: ClassVar[bool] = False
 
@@ -128,21 +131,18 @@ class _Crossings:
         from scipy.special import ndtri
 
         z = -float(ndtri(tail))
-        pairs = iter(np.ravel(value).tolist())
-        given = {(curve, q): next(pairs) for curve in self.curves for q in self.levels}
-        size = len(self.curves[0].ends)
-        limits = np.array(of_all(self.curves, self.levels, lambda curve, q: curve.limits(q, given[curve, q], z), size))
+        given = [(*pair, at) for pair, at in zip(self.pairs, np.ravel(value).tolist(), strict=True)]
+        limits = np.array(_of_all(given, lambda each: each[0].limits(*each[1:], z), len(self.pairs[0][0].ends)))
         return limits[:, 0].reshape(self.shape), limits[:, 1].reshape(self.shape)
 
 
-def of_all(first: Sequence[Any], second: Sequence[Any], function: Any, size: int) -> list[Any]:
-    """Return a function of all pairs, by threads. Each reads `size` numbers."""
-    pairs = list(itertools.product(first, second))
+def _of_all(things: Sequence[T], function: Callable[[T], Any], size: int) -> list[Any]:
+    """Return a function of all things, by threads. Each call reads `size` numbers."""
 
     def work(start: int, stop: int) -> list[Any]:
-        return [function(*pair) for pair in pairs[start:stop]]
+        return [function(thing) for thing in things[start:stop]]
 
-    found = _threads.parallel_map(work, len(pairs), 1, len(pairs) * size)
+    found = _threads.parallel_map(work, len(things), 1, len(things) * size)
     return [entry for part in found for entry in part]
 
 
@@ -170,9 +170,9 @@ def taken(array: AnyArray, places: NDArray[Any]) -> AnyArray:
 def estimate_of(curves: Sequence[Curve], q: Floats, n: int, guarantee: Guarantee, *, only: bool) -> Estimate[Any]:
     """Return the estimate of quantiles of each curve, without the axis of curves if there is `only` one."""
     shape = (*(() if only else (len(curves),)), *q.shape)
-    levels = tuple(float(level) for level in np.ravel(q))
-    rule = _Crossings(tuple(curves), levels, shape)
-    value = np.reshape(of_all(curves, levels, Curve.crossing, len(curves[0].ends)), shape)
+    pairs = list(itertools.product(curves, np.ravel(q).tolist()))
+    rule = _Crossings(pairs, shape)
+    value = np.reshape(_of_all(pairs, lambda pair: pair[0].crossing(pair[1]), len(curves[0].ends)), shape)
     low, high = rule.bounds(value, value, ONE_SIGMA)
     with np.errstate(invalid="ignore"):
         stderr = (high - low) / 2
@@ -182,6 +182,7 @@ def estimate_of(curves: Sequence[Curve], q: Floats, n: int, guarantee: Guarantee
 
 
 def probabilities_of(quantiles: ArrayLike) -> Floats:
+    """Return the argument `quantiles`, a number or a vector."""
     q = np.asarray(_check.within("quantiles", quantiles, 0, 1, "()"), np.float64)
     if q.ndim > 1 or not q.size:
         raise ValueError(f"quantiles must have shape (m,) or be a number, got shape {q.shape}")

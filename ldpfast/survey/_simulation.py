@@ -8,12 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._frames import Piece, pieces
 from .._typing import AnyArray, Floats
 from ..mechanisms import Mechanism
-from ..mechanisms._draws import Counts, multinomial
+from ..mechanisms._draws import Counts, bincount, multinomial
 from ..reports import Aggregator
 from ._layout import SurveyLayout
 from ._questions import ColumnQuestion
@@ -94,13 +93,13 @@ def _records(
     parts: list[tuple[ColumnQuestion, AnyArray]], mechanism: Mechanism, people: Counts, generator: Generator
 ) -> tuple[AnyArray, Counts]:
     """Return the different records that people have, and how many have each."""
-    present = np.flatnonzero(people)
+    rows = np.flatnonzero(people)
+    people = people[rows]
     if mechanism.domain.width is None and mechanism.domain.clips:  # the number itself is privatized
         ((question, cells),) = parts
-        values, places = np.unique(question.numbers_of(cells[present]), return_inverse=True)
+        values, places = np.unique(question.numbers_of(cells[rows]), return_inverse=True)
     else:
-        people, symbols = people[present], np.zeros(len(present), np.int64)
-        rows = present
+        symbols = np.zeros(len(rows), np.int64)
         for question, cells in parts:
             low, high, share = question.symbol_shares(cells[rows])
             up = generator.binomial(people, share)
@@ -110,12 +109,4 @@ def _records(
             rows, people, symbols = rows[kept], people[kept], symbols[kept]
         values, places = np.unique(symbols, return_inverse=True)
         values = values.astype(mechanism.domain.kernel_dtype(np.zeros(0)))
-        return values, _sums(places, people, len(values))
-    return values, _sums(places, people[present], len(values))
-
-
-def _sums(places: NDArray[np.intp], people: Counts, size: int) -> Counts:
-    """Return the sums of integers by their places."""
-    found = np.zeros(size, np.int64)
-    np.add.at(found, places, people)
-    return found
+    return values, bincount(places, people, len(values))

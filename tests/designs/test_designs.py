@@ -175,6 +175,12 @@ def test_subgroups_of_the_same_clusters_have_no_known_difference():
     within = design.prevalence_by(codes, np.arange(2000) // 1000, clusters=villages)
     with pytest.raises(ValueError, match="covariance"):
         within[0] - within[1]
+    for wrong, match in (
+        ([1, 2], "one value for each of 2000 rows, got 2 values"),
+        ([None, *villages[1:]], "got missing ones"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            design.prevalence(codes, clusters=wrong)
     households = np.arange(30_000) // 2
     assert design.prevalence(np.arange(30_000) % 2, clusters=households).n == 30_000
     with pytest.raises(ValueError, match="clusters must have at least 2 different values, got 1"):

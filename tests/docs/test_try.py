@@ -1,4 +1,4 @@
-"""The page that runs the client: its estimates are those of the library, and it shows them in a browser."""
+"""The page that runs the client: its estimates equal what the library gives, and a browser shows them."""
 
 from __future__ import annotations
 

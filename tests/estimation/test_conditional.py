@@ -154,8 +154,25 @@ def test_a_quantile_above_all_cuts_and_other_cuts_are_refused():
     assert counted.n == 500
     with pytest.raises(TypeError, match="rates must be None with a design"):
         ConditionalQuantiles([1.0], [[1, 0], [0, 1]]).update(values, flags, rates=rates)
-    with pytest.raises(ValueError, match="cuts must be 1 to 16777216 ascending numbers"):
-        ConditionalQuantiles([1.0, 1.0])
+    for cuts in ([1.0, 1.0], [], [[1.0]]):
+        with pytest.raises(ValueError, match="cuts must be 1 to 16777216 ascending numbers"):
+            ConditionalQuantiles(cuts)
+    with pytest.raises(ValueError, match="cuts must be finite numbers, got nan"):
+        ConditionalQuantiles([0.0, np.nan])
+    with pytest.raises(TypeError, match="cuts must be"):
+        ConditionalQuantiles(["a"])
+    before = counted.estimate(0.01).value
+    for part, match in (
+        ([np.nan], "finite numbers"),
+        ([], "shape"),
+        ([[1.0]], "shape"),
+        ([1.0, 2.0], "reports must have shape"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            counted.update(part, [1], rates=0.1)
+    assert (counted.n, counted.estimate(0.01).value) == (500, before)
+    with pytest.raises(TypeError, match="other must be a ConditionalQuantiles, got int"):
+        counted.merge(1)
 
 
 @pytest.mark.long

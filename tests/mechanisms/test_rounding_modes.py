@@ -41,7 +41,7 @@ print(json.dumps([coins, codes, cube, ball]))
 @pytest.mark.parametrize("mode", MODES)
 def test_guarantees_hold_in_every_rounding_mode(mode):
     """A coin costs at most epsilon. Under one key all vectors have one of two reports, one for each side of the coin, and
-    reports of categories are those of the usual mode.
+    categories have the same reports as in the usual mode.
     """
     script = SCRIPT.format(mode=MODES[mode], mechanisms=list(map(repr, PUBLIC)), categories=CATEGORIES)
     result = run_python(script)

@@ -9,9 +9,14 @@ export class Count {
     this.counts = questions.map(({ weights }) => new Array(weights[0].length).fill(0));
   }
 
+  /** Number of answers to a question. */
+  answers(place) {
+    return this.counts[place].reduce((sum, count) => sum + count, 0);
+  }
+
   /** Number of messages. */
   get n() {
-    return this.counts.flat().reduce((sum, count) => sum + count, 0);
+    return this.counts.reduce((sum, _, place) => sum + this.answers(place), 0);
   }
 
   /** Counts a message with one answer: head, number of the question in two bytes, reported symbol. */
@@ -23,7 +28,7 @@ export class Count {
   estimates(place) {
     const { own, other, weights } = this.questions[place];
     const counts = this.counts[place];
-    const n = counts.reduce((sum, count) => sum + count, 0);
+    const n = this.answers(place);
     // The unbiased estimate of a sum of weights from a report r: (weight of r - other * all weights) / (own - other).
     const decoded = (row) => {
       const all = row.reduce((sum, weight) => sum + weight, 0);

@@ -56,8 +56,7 @@ function draw() {
   element("try-n").textContent = `${text(count.n)} reports${answered ? `, ${answered === 1 ? "one" : text(answered)} of them yours` : ""}`;
   described.questions.forEach(({ name, weights }, place) => {
     const top = Math.max(...weights.flat());
-    const known = count.counts[place].reduce((sum, one) => sum + one, 0) >= 100;
-    const found = known ? count.estimates(place) : [];
+    const found = count.answers(place) >= 100 ? count.estimates(place) : [];
     weights.forEach((_, row) => {
       const id = `try-${name}-${row}`;
       const bar = element(id);
