@@ -73,7 +73,10 @@ def _number(value: float) -> str:
         raise ValueError(f"a schema must hold finite numbers, got {value!r}")
     if value == 0:
         return "0"
-    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    shortest = repr(value)
+    if "e" not in shortest:  # the formats differ in exponents and in integers only
+        return shortest.removesuffix(".0")
+    sign, digits, exponent = Decimal(shortest).as_tuple()
     text, minus = "".join(map(str, digits)).rstrip("0"), "-" * sign
     point = len(digits) + int(exponent)  # the value is 0.text times 10^point
     if len(text) <= point <= 21:

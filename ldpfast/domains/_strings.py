@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -159,20 +159,30 @@ class Strings(Domain):
 
     def _of_list(self, values: list[Any]) -> NDArray[np.uint8]:
         """Return rows of texts and bytes in a list."""
+        try:
+            text = "".join(values)
+            if not self._is_bytewise:
+                return self._of_parts(values, text.encode("utf-32-le"))
+            return self._of_parts(values if text.isascii() else list(map(str.encode, values)), text.encode())
+        except (TypeError, UnicodeEncodeError):
+            pass  # not all are valid text
         bad = np.array([not isinstance(value, str | bytes) for value in values], np.bool_)
         known = [value if isinstance(value, str | bytes) else "" for value in values]
         if self._is_bytewise:
             parts = [value.encode(errors="replace") if isinstance(value, str) else value for value in known]
-            data = np.frombuffer(b"".join(parts), np.uint8)
             bad |= np.array([isinstance(value, str) and not _is_unicode(value) for value in known], np.bool_)
-            lengths = [len(part) for part in parts]
+            out = self._of_parts(parts, b"".join(parts))
         else:
             texts = [value if isinstance(value, str) else value.decode(errors="replace") for value in known]
-            data = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
-            lengths = [len(text) for text in texts]
-        out = self._rows(data, np.append(0, np.cumsum(lengths, dtype=np.int64)))
+            out = self._of_parts(texts, "".join(texts).encode("utf-32-le", "surrogatepass"))
         out[bad, -1] = 1
         return out
+
+    def _of_parts(self, parts: Sequence[str | bytes], data: bytes) -> NDArray[np.uint8]:
+        """Return rows of texts or bytes with the lengths of `parts`, which are one after another in `data`."""
+        ends = np.zeros(len(parts) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=ends[1:])
+        return self._rows(np.frombuffer(data, np.uint8 if self._is_bytewise else np.uint32), ends)
 
     @property
     def _is_bytewise(self) -> bool:

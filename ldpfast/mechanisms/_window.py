@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from importlib import resources
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,8 +63,8 @@ class Design:
 
 def window_sums(design: Design) -> AnyArray:
     """Return the sums of the codes over the window of each input. The inputs are in proportion to them."""
-    windows = np.lib.stride_tricks.sliding_window_view(np.array(design.codes), design.width)
-    return np.asarray(windows.sum(axis=1))
+    sums = np.cumsum((0, *design.codes))
+    return np.asarray(sums[design.width :] - sums[: -design.width])
 
 
 def worst_variance(moments: Floats, inputs: Floats) -> float:
@@ -98,25 +99,35 @@ def best_equal_design(epsilon: float, outputs: int) -> Design:
     """
     odds = math.exp(min(max(epsilon, SMALLEST_EPSILON), LARGEST_EPSILON))
     bit = ((odds + 1) / (odds - 1)) ** 2  # mean square of the decoded bit
-    best = (math.inf, Design(1, 1))
+    candidates: list[tuple[float, int, Design, Floats, Floats]] = []
     for width in range(1, outputs):
         for steps in range(1, outputs - width + 1):
             if math.gcd(steps, width) & (math.gcd(steps, width) - 1):
                 continue  # the words could not be divided exactly
             moments, _ = Design(steps, width).moments(odds)
             inputs = np.linspace(-1, 1, steps + 1)
-            if _least_for_shares(moments - inputs**2, bit - inputs**2) > (1 + 1e-9) * best[0]:
-                continue
+            least = _least_for_shares(moments - inputs**2, bit - inputs**2)
+            candidates.append((least, len(candidates), Design(steps, width), moments, inputs))
 
-            variance = partial(_variance_with_bit, moments, inputs, bit)
-            low, high = 0, MIXTURES - 1  # the variance is a convex function of the share
-            if variance(0) <= variance(1):
-                high = 0
-            while low < high:
-                middle = (low + high) // 2
-                low, high = (low, middle) if variance(middle) <= variance(middle + 1) else (middle + 1, high)
-            best = min(best, (variance(low), Design(steps, width, low)), key=lambda candidate: candidate[0])
-    return best[1]
+    best = (math.inf, 0, Design(1, 1))
+    for least, place, design, moments, inputs in sorted(candidates, key=itemgetter(0, 1)):
+        if least > (1 + 1e-9) * best[0]:
+            break
+        variance = partial(_variance_with_bit, moments, inputs, bit)
+        low, high = 0, MIXTURES - 1  # the variance is a convex function of the share
+        if variance(0) <= variance(1):
+            high = 0
+        while low < high and least <= (1 + 1e-9) * best[0]:
+            middle = (low + high) // 2
+            here, there = variance(middle), variance(middle + 1)
+            if here <= there:
+                least = here - (there - here) * (middle - low)
+                high = middle
+            else:
+                least = there - (here - there) * (high - middle - 1)
+                low = middle + 1
+        best = min(best, (variance(low), place, replace(design, mixed=low)), key=itemgetter(0, 1))
+    return best[2]
 
 
 @lru_cache(maxsize=1)

@@ -123,6 +123,7 @@ def test_symmetric_unary_encoding(driver, tmp_path, monkeypatch, epsilon):
 
 
 @pytest.mark.parametrize("count", [1, 31, 32, 33, 64, 65, 69, 70])
+@pytest.mark.long
 def test_any_number_of_answers_is_chosen_by_the_same_tickets(driver, tmp_path, count):
     """The client in C has no memory for all tickets and finds 32 questions at a time."""
     survey = Survey({f"q{i}": YesNo(optional=True) for i in range(70)}, 40.0, answers=count)
@@ -133,6 +134,7 @@ def test_any_number_of_answers_is_chosen_by_the_same_tickets(driver, tmp_path, c
     assert answers(driver, write(tmp_path / "cases", [(survey, cases)])) == [case.message for case in cases]
 
 
+@pytest.mark.long
 def test_hundreds_of_tickets_give_the_same_question(driver, tmp_path):
     weights = {"a": 300, "\u00fc\U0001f600": 700, "c": 1, "d": 23}
     survey = Survey({name: YesNo(optional=True) for name in weights}, 1.0, weights=weights, series="\u00e9tude")
@@ -353,6 +355,7 @@ def test_keys_of_the_system_are_different(library):
 @linux
 @pytest.mark.claim("The C client needs at most 32 KB of stack.", "Clients")
 @pytest.mark.parametrize("level", ["-Os", "-O2", "-O3"])
+@pytest.mark.long
 def test_the_deepest_calls_fit_into_the_documented_stack(folder, tmp_path, level):
     """Frames of the longest chain of calls, as GCC states them. There is no recursion and no call through a pointer."""
     try:
@@ -377,6 +380,7 @@ def test_the_deepest_calls_fit_into_the_documented_stack(folder, tmp_path, level
 @pytest.mark.claim("The C client needs no C library, allocates nothing and has no state.", "Clients")
 @linux
 @pytest.mark.parametrize("flags", [(), ("-ffreestanding",)], ids=["hosted", "freestanding"])
+@pytest.mark.long
 def test_the_code_is_small_and_shows_only_public_functions(folder, flags):
     compiled = compile_c(folder / "client.o", folder / "ldpfast_client.c", flags=("-Os", "-c", *WARNINGS, *flags))
     sections = subprocess.run(["size", "-A", compiled], capture_output=True, text=True, check=True).stdout

@@ -192,6 +192,7 @@ def test_probabilities_of_mixtures_follow_the_definition(dim, directions, rest):
 
 
 @pytest.mark.parametrize("dim, excess", [(2, 1.0), (3, 0.2), (20, 5.0), (1000, 300.0)])
+@pytest.mark.long
 def test_the_quantile_of_a_region_is_enough_for_records_in_any_number_of_directions(dim, excess):
     """At 95 % one direction is the worst; at 50 to 80 % others are, whose share of the excess is smaller."""
     rest = (dim - excess) / dim

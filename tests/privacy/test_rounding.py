@@ -258,6 +258,7 @@ def test_gaussian_noise_at_extreme_arguments(sigma):
 
 
 @pytest.mark.parametrize("delta", [5e-324, 1e-320, 1e-310, 1e-300, 1e-16, 0.5, 1 - 2**-53])
+@pytest.mark.long
 def test_noise_for_extreme_deltas_guarantees_them(delta):
     for epsilon in (1e-300, 1e-20, 1e-5, 0.5, 40.0, 1e3):
         for sensitivity in (5e-324, 1e-200, 1.0, 1e100):
@@ -270,7 +271,7 @@ def test_noise_for_extreme_deltas_guarantees_them(delta):
     assert privacy.concentrated_delta(40.0, rho=1e-5) == 5e-324
 
 
-@pytest.mark.parametrize("rounds", [[5e-324], [5e-324] * 500, [1e-310] * 3, [0.1] * 50, [1e5], [1e100]])
+@pytest.mark.parametrize("rounds", [[5e-324], [5e-324] * 100, [1e-310] * 3, [0.1] * 50, [1e5], [1e100]])
 def test_compositions_at_extreme_arguments(rounds):
     """Against the sum over the numbers of true answers, in decimals."""
     k, e = len(rounds), Decimal(rounds[0])

@@ -163,6 +163,7 @@ def test_shares_are_unbiased_over_the_hash_functions(runs):
     assert (np.abs(values.mean(axis=0) - TRUE) < normal_margin(4) * error).all()
 
 
+@pytest.mark.long
 def test_the_variance_is_the_documented_one(runs):
     values = np.array([run.shares(ASKED).value for run in runs])
     mechanism = CountMeanSketch(4.0, max_bytes=6, buckets=64, functions=4).mechanism

@@ -87,6 +87,7 @@ def test_the_studies_of_a_checkout_are_imported_without_a_change_of_the_path(mon
 
 
 @pytest.mark.parametrize("directory", ["checkout", "elsewhere"])
+@pytest.mark.long
 def test_the_command_runs_in_a_checkout_and_not_elsewhere(tmp_path, directory):
     """In a fresh process, as `make figures` runs it."""
     code = f"""
@@ -105,6 +106,7 @@ raise SystemExit(main(["reproduce", "price", "--list"]))
         assert result.stderr.startswith("ldpfast: error: reproduce must be run in a checkout of https://")
 
 
+@pytest.mark.long
 def test_the_studies_run_as_a_module(tmp_path):
     """The package that is imported already is used in any directory."""
     code = f"""

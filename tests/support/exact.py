@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 
 
 def least_double_not_below(exact):
@@ -13,6 +14,7 @@ def least_double_not_below(exact):
     return math.nextafter(nearest, math.inf) if Fraction(nearest) < Fraction(exact) else nearest
 
 
+@cache
 def exact_log(ratio):
     """Return the logarithm of a Fraction, with 200 digits."""
     with localcontext() as context:

@@ -309,6 +309,7 @@ GRID = [
 
 @pytest.mark.claim("Tests of fit and of two samples reject true hypotheses at most as often as they say.", "Estimates")
 @pytest.mark.parametrize("k, n, epsilon", GRID)
+@pytest.mark.long
 def test_levels_of_goodness_of_fit_and_two_samples(k, n, epsilon):
     shares = np.arange(1, k + 1) / (k * (k + 1) / 2)
     fits, pairs = [], []
@@ -348,6 +349,7 @@ def test_power_does_not_suffer_from_other_epsilons():
 @pytest.mark.claim(
     "The test of independence keeps its level, which the usual test on noisy counts does not.", "Estimates"
 )
+@pytest.mark.long
 def test_independence_has_its_level_where_the_usual_test_has_not():
     survey = Survey({"a": Choice(3), "b": Choice(3), "x": Cross("a", "b")}, 2.0, weights={"a": 0, "b": 0})
     shares = np.outer([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]).ravel()

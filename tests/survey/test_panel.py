@@ -545,6 +545,7 @@ def test_wrong_types(call, message):
 
 @pytest.mark.claim("Trends over the waves of a panel have intervals that cover.", "Surveys and ledgers")
 @pytest.mark.parametrize("runs", [pytest.param(60, marks=pytest.mark.long), 3])
+@pytest.mark.long
 def test_trends_of_the_study_of_the_documentation_cover(runs):
     """Twelve questions, eight weeks, a revision in week 5, two groups; a fifth of the people send their message twice."""
     questions = {f"symptom {i}": YesNo(optional=True) for i in range(10)}

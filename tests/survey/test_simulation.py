@@ -31,9 +31,12 @@ def test_simulated_counts_are_possible_and_merge_with_real_ones(name):
 @pytest.mark.parametrize(
     "survey",
     [
-        Survey(QUESTIONS, 1.5, weights={"a": 3}),
+        pytest.param(Survey(QUESTIONS, 1.5, weights={"a": 3}), marks=pytest.mark.long),
         Survey(QUESTIONS | {"both": Cross("a", "b")}, 2.0, answers=2),
-        Survey({"b": Mean(0, 10), "h": Histogram([0, 3, 6, 12], column="b")}, 12.0, answers="all"),
+        pytest.param(
+            Survey({"b": Mean(0, 10), "h": Histogram([0, 3, 6, 12], column="b")}, 12.0, answers="all"),
+            marks=pytest.mark.long,
+        ),
     ],
     ids=["one", "two", "numbers"],
 )

@@ -60,7 +60,7 @@ def test_questions_have_different_keys():
 
 
 @pytest.mark.parametrize("name", SURVEYS)
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [3, pytest.param(1, marks=pytest.mark.long)])
 def test_run_equals_the_estimate_from_reports(name, threads):
     survey, frame = SURVEYS[name], people(3 * ROWS + 11)
     before = ldp.get_num_threads()
