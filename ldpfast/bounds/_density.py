@@ -28,6 +28,7 @@ MAX_TERMS = 65535.0
 FEW_DISTANCES = (0.15, 0.35, 0.5, 2 / 3)
 
 
+@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
 def density(
     n: ArrayLike,
     epsilon: ArrayLike,
@@ -128,7 +129,7 @@ def _terms(n: Floats, beta: Floats, c: Floats, capacity: Floats, tight: Floats |
     exponents = 2 * beta / (beta + 1), 4 * beta / (2 * beta + 1)
     s = exponents[0] / (1 + exponents[0])
     x = np.maximum(2 * s**2, -np.log1p(-(s**2)))
-    rise = x / (4 * n * capacity)
+    rise = np.maximum(x / (4 * n * capacity), np.finfo(np.float64).tiny)  # not 0 where the capacity overflows
     crossing = np.minimum((ellipsoid / rise) ** (1 / (2 + 2 * beta)), (1 / (8 * rise)) ** (1 / 3))
     for m in (np.maximum(np.floor(crossing), 1.0), np.ceil(np.maximum(crossing, 1.0))):
         value = np.maximum(value, np.minimum(cap(m), rise * m**2) * (1 - s))

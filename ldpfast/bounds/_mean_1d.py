@@ -22,6 +22,7 @@ from ._tools import (
 )
 
 
+@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
 def mean_1d(
     n: ArrayLike, epsilon: ArrayLike, *, moment: ArrayLike, radius: ArrayLike = 1.0, method: str = "sharp"
 ) -> Bound:

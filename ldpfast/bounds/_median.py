@@ -17,6 +17,7 @@ from ._tools import (
 )
 
 
+@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
 def median(n: ArrayLike, epsilon: ArrayLike, *, radius: ArrayLike, method: str = "sharp") -> Bound:
     """Bound the excess of E|X - answer| over its minimum, for a median in [-radius, radius].
 

@@ -62,6 +62,7 @@ def _subset_code(k: Floats, rest: Floats, size: Floats) -> tuple[Floats, Floats]
     return np.where(exists, q, 0.5), np.where(exists, p - q, 1e-9)
 
 
+@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
 def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, method: str = "sharp") -> Bound:
     """Bound the squared Euclidean error of the shares of k categories.
 

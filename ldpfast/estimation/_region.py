@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _check
 from .._typing import Floats
 
 NODES = 64  # of the quadrature; the error of a probability is below 1e-9
@@ -173,8 +174,14 @@ class Region:
         Returns
         -------
         inside : bool or ndarray of bool
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `points` are not real numbers, or have another shape.
         """
-        tested = np.asarray(points, np.float64)
+        tested = _check.floats("points", _check.array("points", points)).astype(np.float64)
+        _check.dimensions("points", tested, len(self.value))
         away = (tested - self.value) / self.stderr
         mean = (tested - self.center) / self.stderr / math.sqrt(self.n)
         distance, square = (away**2).sum(axis=-1), (mean**2).sum(axis=-1)

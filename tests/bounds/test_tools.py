@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from ldpfast import bounds
 from ldpfast._formulas import half_space_constants
 from ldpfast.bounds import _methods, _tools
 from ldpfast.mechanisms._half_space import half_space_constant
@@ -61,3 +62,18 @@ def test_capacity_bounds_the_divergences_of_random_channels(epsilon):
         information = np.mean([(s * np.log(s / flat)).sum() for s in single])
         factor = min(float(_methods.forward_factor(a)) * math.sinh(epsilon / 2) ** 2, math.expm1(epsilon) ** 2 / 4)
         assert information <= factor * d**2 / 3 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [400.0, 700.0])
+def test_the_largest_epsilons_overflow_nowhere(epsilon):
+    """The square of e^epsilon is beyond the largest double from 355 on. Warnings are errors."""
+    for bound in (
+        bounds.mean_1d(1000, epsilon, moment=2.0),
+        bounds.mean_l2(1000, 10, epsilon),
+        bounds.sparse_mean(1000, 10, epsilon),
+        bounds.multinomial(1000, 10, epsilon),
+        bounds.density(1000, epsilon, smoothness=1.0),
+        bounds.median(1000, epsilon, radius=1.0),
+        bounds.logistic(1000, 3, epsilon),
+    ):
+        assert 0 <= bound.lower <= bound.upper

@@ -41,6 +41,11 @@ def test_region_is_an_ellipsoid_around_the_value():
     region = estimate.region()
     assert region.contains(estimate.value)
     assert_same(region.contains(np.stack([estimate.value, estimate.value + 100])), [True, False])
+    for points in (1.0, [1.0], [[1.0]], np.zeros((2, 4)), np.zeros((2, 2, 3))):
+        with pytest.raises(ValueError, match=r"^points must have "):
+            region.contains(points)
+    with pytest.raises(TypeError, match=r"^points must be real numbers"):
+        region.contains(["a", "b", "c"])
     np.testing.assert_allclose(region.radii, math.sqrt(stats.chi2.isf(0.05, 3)) * estimate.stderr, rtol=1e-6)
     assert not region.contains(estimate.value + 1.001 * region.radii * [1, 0, 0])
     smaller = estimate.region(0.5)
