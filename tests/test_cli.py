@@ -195,6 +195,7 @@ def test_a_missing_extra_is_named_in_the_message(capsys, monkeypatch, array):
     assert main(["estimate", str(array), *NUMERIC, "--json"]) == 0
 
 
+@pytest.mark.long
 def test_the_package_runs_as_a_module(array):
     command = [sys.executable, "-m", "ldpfast", "estimate", str(array), *NUMERIC]
     good = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)

@@ -74,6 +74,7 @@ def test_every_public_name_is_explained(package):
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("**/*.md")), ids=lambda page: page.name)
+@pytest.mark.long
 def test_the_tests_that_a_page_names_exist(page):
     defined = {name for path in TESTS.rglob("test_*.py") for name in re.findall(r"def (test_\w+)", path.read_text())}
     assert sorted(set(re.findall(r"`(test_\w+)`", page.read_text())) - defined) == []

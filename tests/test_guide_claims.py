@@ -15,6 +15,7 @@ from ldpfast.estimation import Frequencies, MedianSGD, VectorMean
 from .support.statistics import assert_coverage
 
 
+@pytest.mark.long
 def test_intervals_cover_the_median_of_counts_with_jitter():
     """Each client adds a uniform number to a Poisson count. The coverage of 95 % intervals is at least 0.93.
 

@@ -80,6 +80,7 @@ def new_axes(width=6.0, height=4.0):
 
 
 @pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.long
 def test_every_plot_has_labels_and_can_be_drawn(name):
     """Both labels are there, with a unit; only a single number has no label for its row. Nothing warns."""
     ax = MAKERS[name]()

@@ -239,6 +239,7 @@ BRITISH = re.compile(
 QUOTED = ("benchmarks/rivals/pure_ldp.py", "benchmarks/rivals/diffprivlib.py", "tests/clients/test_c_client.py")
 
 
+@pytest.mark.long
 def test_american_spelling():
     """In names, options, messages and docstrings of the package, and in the documentation."""
     files = [
@@ -429,6 +430,7 @@ def test_the_baseline_clips_numbers_to_its_interval():
     assert estimation.naive_median(x, 1.0, lower=0, upper=1, rng=1, clip=True).n == len(x)
 
 
+@pytest.mark.long
 def test_functions_work_without_docstrings():
     code = "from ldpfast import estimation; print(estimation.median([0.2], 1.0, lower=0, upper=1).n, estimation.median.__doc__)"
     done = run_python(code, PYTHONOPTIMIZE="2", PYTHONWARNINGS="ignore")

@@ -48,6 +48,7 @@ def test_tilted_rows_give_the_lower_bound(n, epsilon):
     np.testing.assert_allclose(_logistic.CURVATURE, 0.75 * math.exp(1) / (1 + math.exp(1)) ** 2)
 
 
+@pytest.mark.long
 def test_gradient_descent_errs_between_the_bounds():
     n, d, a, runs, rng = 20_000, 2, 2.0, 60, np.random.default_rng(11)
     truth = np.array([0.4, -0.4])

@@ -105,6 +105,7 @@ def records_of_peaked_density(rng, n, dim):
 @pytest.mark.parametrize("dim", [1, 2])
 @pytest.mark.parametrize("bins", [None, 1, 3, 8])
 @pytest.mark.parametrize("epsilon", [0.2, 2.0])
+@pytest.mark.long
 def test_risk_is_above_the_error(epsilon, bins, dim):
     """Integrated squared error of 200 estimates, on a grid of 48 points per axis, with the margin of a normal error.
 

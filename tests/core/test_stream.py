@@ -142,6 +142,7 @@ def test_stream_ids_are_unique():
     assert len({int(stream_id) for stream_id in stream.StreamId}) == len(stream.StreamId.__members__)
 
 
+@pytest.mark.long
 def test_the_package_names_its_stream_ids():
     """No argument that is a stream id is a number, or a constant of a module that is a number; nor is one of kernels."""
     package = Path(ldpfast.__file__).parent

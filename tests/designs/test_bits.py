@@ -64,6 +64,7 @@ def test_the_loss_is_that_of_the_exact_probabilities():
     assert repr(exact) == "BitChannel(k=9, own='1/2', other='1/10')"
 
 
+@pytest.mark.long
 def test_intervals_of_shares_and_of_differences_cover():
     """With one true category per person, the bits of two categories are related through it."""
     rng, channel, shares = np.random.default_rng(1), BitChannel(3, 0.75, 0.25), np.array([0.6, 0.3, 0.1])

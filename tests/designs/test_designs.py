@@ -139,6 +139,7 @@ def test_weighted_intervals_of_rare_attributes_cover(design):
     assert_coverage(hits, runs, 0.95, detects=0.89)
 
 
+@pytest.mark.long
 def test_prevalences_of_clusters_cover():
     """Half of the villages have a share of 0.5, the others one of 0.1: without their names, intervals are too short."""
     design, rng, runs = designs.crosswise(0.1), np.random.default_rng(4), 1000

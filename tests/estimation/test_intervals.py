@@ -42,6 +42,7 @@ def test_known_bias_widens_the_interval_to_exact_coverage(bias, stderr, confiden
 
 
 @pytest.mark.parametrize("confidence, quantile", [(0.9, 5.323), (0.95, 6.747), (0.99, 10.017)])
+@pytest.mark.long
 def test_random_scaling_quantiles_agree_with_tables_and_simulation(confidence, quantile):
     """Tables have three decimals. Simulated Brownian motion is discrete: 2 / steps beside Bernstein's bound."""
     exact = random_scaling_quantile((1 - confidence) / 2)

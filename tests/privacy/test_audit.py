@@ -179,6 +179,7 @@ def test_the_bound_for_a_published_record():
     "The result of an audit is a lower bound on epsilon that holds with the given confidence.", "Composition and audits"
 )
 @pytest.mark.parametrize("mechanism", [ldp.Warner(0.5), ldp.RandomizedResponse(40, 0.5)], ids=repr)
+@pytest.mark.long
 def test_coverage_of_the_bound(mechanism):
     """In 300 audits at 80 %, the bound is above the true loss in at most 60 audits on average.
 

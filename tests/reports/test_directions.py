@@ -139,6 +139,7 @@ def test_parameters_of_the_expansion_are_checked():
         tally.directions(np.zeros(2, np.uint64), 5, 1.0, 3, rows)
 
 
+@pytest.mark.long
 def test_intervals_cover_the_worst_population():
     """95 % intervals for records +-r e_1. Detects a coverage of 0.9."""
     x = np.zeros((200, 5))

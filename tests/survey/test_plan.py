@@ -110,6 +110,7 @@ def test_the_noncentrality_is_that_of_matrices(mechanism):
     assert stats.ncx2.sf(stats.chi2.isf(0.05, 3), 3, nc) == pytest.approx(0.9, abs=2e-3)
 
 
+@pytest.mark.long
 def test_the_planned_number_of_people_has_the_power_of_the_test():
     """Misses powers that are off by 0.1."""
     mechanism = Survey({"q": Choice(4)}, 2.0).mechanisms["q"]

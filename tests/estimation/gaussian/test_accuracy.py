@@ -147,6 +147,7 @@ def test_sorted_records_do_not_bias(method, form):
 
 
 @pytest.mark.parametrize("options", LIKELIHOOD_PROTOCOLS, ids=repr)
+@pytest.mark.long
 def test_answers_missing_at_random_do_not_bias(options):
     """70 percent of the people in some groups and 20 percent in others do not answer, whatever their record is.
 

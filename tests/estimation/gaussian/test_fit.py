@@ -95,6 +95,7 @@ def test_fit_stays_within_its_reach():
     assert abs(_fit.maximize(distribution, counts, 0.0, 1.0, None, 4.0).mu) <= 4.0
 
 
+@pytest.mark.long
 def test_goodness_is_uniform_under_the_model():
     """Pearson's test: degrees of freedom are the free counts minus the parameters.
 
