@@ -306,7 +306,7 @@ def _demo_survey() -> Survey:
 
 def _fill(app: Any, survey: Survey, waves: Sequence[int]) -> None:
     """Store the reports of simulated people, as clients would send them."""
-    from ..server._store import Report
+    from ..server._store import Reports
 
     store = app.state.store
     rng, n = np.random.default_rng(1), DEMO_PEOPLE
@@ -328,7 +328,6 @@ def _fill(app: Any, survey: Survey, waves: Sequence[int]) -> None:
                 for message in piece
             ]
             with store.write() as connection:
-                store.add(
-                    connection,
-                    [Report(occasion, secrets.token_bytes(ID_BYTES), label, message) for message in messages],
-                )
+                size = len(messages)
+                ids = [secrets.token_bytes(ID_BYTES) for _ in messages]
+                store.add(connection, Reports([occasion] * size, ids, [label] * size, messages))

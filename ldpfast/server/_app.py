@@ -202,7 +202,7 @@ class _Server:
         if kind not in readers:
             raise HTTPException(415, f"the content type must be {JSON_LINES} or {FRAMES}")
         body = await _body(request)
-        read: Callable[[bytes, int], list[Incoming]] = readers[kind]
+        read: Callable[[bytes, int], Incoming] = readers[kind]
         is_large = len(body) >= LARGE_BODY
         try:
             incoming = await run_in_threadpool(read, body, MAX_REPORTS) if is_large else read(body, MAX_REPORTS)

@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..survey._counts import MESSAGE_FAULTS, faults_of
 from ._plan import Occasion
-from ._store import Report, Status, Store
+from ._store import Reports, Status, Store
 from ._wire import Incoming
 
 LOG = logging.getLogger("uvicorn.error")
@@ -60,7 +61,7 @@ class Outcome:
 @dataclass(frozen=True, eq=False)
 class _Job:
     size: int  # reports of the request, with those that are refused
-    reports: Sequence[Report]
+    reports: Reports
     refused: Counter[str]
     done: Callable[[list[Status] | UnavailableError], None]
 
@@ -78,7 +79,7 @@ class Receiver:
     def __init__(self, store: Store, folds: bool = True) -> None:
         self.store, self.folds = store, folds
         self._occasions = store.plan.occasions()
-        self._groups = frozenset(store.plan.groups)
+        self._labels = {group.encode(): group for group in store.plan.groups} or {b"": ""}
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._waiting = 0
         self._unfolded = 1  # perhaps there are some from before
@@ -103,34 +104,36 @@ class Receiver:
 
     # Checks -----------------------------------------------------------------------------------------------------------
 
-    def check(self, incoming: Sequence[Incoming]) -> tuple[list[int], list[Report], dict[int, str]]:
+    def check(self, incoming: Incoming) -> tuple[list[int], Reports, dict[int, str]]:
         """Return the places and the reports that are valid, and the reasons why others are refused, by their places."""
-        refused: dict[int, str] = {}
+        refused, messages = dict(incoming.faults), incoming.messages
         by_survey: dict[bytes, list[int]] = {}
-        for place, one in enumerate(incoming):
-            if one.fault:
-                refused[place] = one.fault
-            elif (one.group is not None) != bool(self._groups) or (self._groups and one.group not in self._groups):
-                refused[place] = "group"
+        for place, (label, message) in enumerate(zip(incoming.labels, messages, strict=True)):
+            if place in refused:
+                continue
+            if label in self._labels:
+                by_survey.setdefault(message[FINGERPRINT], []).append(place)
             else:
-                by_survey.setdefault(one.message[FINGERPRINT], []).append(place)
+                refused[place] = "group"
         valid: dict[int, Occasion] = {}
-        for label, members in by_survey.items():
-            occasion = self._occasions.get(label)
+        for fingerprint, members in by_survey.items():
+            occasion = self._occasions.get(fingerprint)
             if occasion is None:
                 refused |= dict.fromkeys(members, "fingerprint")
                 continue
-            faults = faults_of(occasion.survey, [incoming[place].message for place in members]).tolist()
-            for place, fault in zip(members, faults, strict=True):
-                if fault:
-                    refused[place] = MESSAGE_FAULTS[fault]
-                else:
-                    valid[place] = occasion
+            faults = faults_of(occasion.survey, [messages[place] for place in members])
+            refused |= {members[i]: MESSAGE_FAULTS[faults[i]] for i in np.flatnonzero(faults).tolist()}
+            valid |= {members[i]: occasion for i in np.flatnonzero(faults == 0).tolist()}
         places = sorted(valid)
-        chosen = [(valid[place], incoming[place]) for place in places]
-        return places, [Report(occasion, one.id, one.group or "", one.message) for occasion, one in chosen], refused
+        reports = Reports(
+            [valid[place] for place in places],
+            [incoming.ids[place] for place in places],
+            [self._labels[incoming.labels[place]] for place in places],
+            [messages[place] for place in places],
+        )
+        return places, reports, refused
 
-    async def receive(self, incoming: Sequence[Incoming]) -> Outcome:
+    async def receive(self, incoming: Incoming) -> Outcome:
         """Check and store the reports of a request.
 
         Raises
@@ -155,8 +158,12 @@ class Receiver:
         statuses = await future
         if isinstance(statuses, UnavailableError):
             raise statuses
-        refused |= {place: REASONS[status] for place, status in zip(places, statuses, strict=True) if status in REASONS}
-        return Outcome(statuses.count(Status.ACCEPTED), statuses.count(Status.DUPLICATE), refused)
+        accepted, duplicate = statuses.count(Status.ACCEPTED), statuses.count(Status.DUPLICATE)
+        if accepted + duplicate < len(statuses):
+            refused |= {
+                place: REASONS[status] for place, status in zip(places, statuses, strict=True) if status in REASONS
+            }
+        return Outcome(accepted, duplicate, refused)
 
     # The thread -------------------------------------------------------------------------------------------------------
 
@@ -188,12 +195,12 @@ class Receiver:
 
     def _store(self, jobs: Sequence[_Job]) -> None:
         """Store the reports of several requests, and tell what became of them."""
-        reports = [report for job in jobs for report in job.reports]
+        reports = Reports.joined([job.reports for job in jobs])
         refused = sum((job.refused for job in jobs), Counter[str]())
         try:
             with self.store.write() as connection:
                 statuses = self.store.add(connection, reports)
-                refused.update(REASONS[status] for status in statuses if status in REASONS)
+                refused += Counter({reason: statuses.count(status) for status, reason in REASONS.items()})
                 self.store.refuse(connection, refused)
         except Exception as error:  # whatever it is, nothing was acknowledged
             reason = "the database cannot be written" if isinstance(error, SQLAlchemyError) else type(error).__name__

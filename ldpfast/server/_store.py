@@ -1,7 +1,7 @@
 """The database of a server: ids of reports, messages that are not folded yet, and the counts of all others.
 
 Ids are kept until their wave is closed for good, so that a report that is sent again is found, whatever became of its message.
-Messages are folded into counts, and deleted, in one transaction.
+The messages of a transaction are stored together, and are folded into counts, and deleted, in another one.
 """
 
 from __future__ import annotations
@@ -10,21 +10,37 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any
 
 import sqlalchemy as sa
 
 from .._load import load
+from .._person_keys import ID_BYTES
 from ..reports import Aggregator
 from ._engine import WRITES, Insert, engine_of, file_of, upsert, wait_for_turn
 from ._plan import Occasion, ServerPlan
-from ._tables import MIGRATIONS, VERSION, about, ids, messages, metadata, occasions, refusals, states, surveys
+from ._tables import MIGRATIONS, VERSION, about, batches, ids, metadata, occasions, refusals, states, surveys
 
 DIGEST_BYTES = 8
-CHUNK = 1000  # ids in one query
+ROW = ID_BYTES + DIGEST_BYTES
 FOLDED = 50_000  # messages that are folded together
+TOGETHER = 100  # batches in memory together
+# Ids and digests that are given one after the other in one value: a statement for all is faster than one for each.
+ROWS = f"""
+WITH RECURSIVE
+    places (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM places WHERE i + 1 < :count),
+    rows (pair) AS (SELECT substr(:data, {ROW} * i + 1, {ROW}) FROM places),
+    given (id, digest) AS (SELECT substr(pair, 1, {ID_BYTES}), substr(pair, {ID_BYTES} + 1, {DIGEST_BYTES}) FROM rows)
+"""
+INSERT_IDS = sa.text(  # a driver counts the rows of a statement that begins with INSERT
+    f"INSERT INTO ids (occasion, id, digest) {ROWS} SELECT :occasion, id, digest FROM given WHERE true ON CONFLICT DO NOTHING"
+)
+KNOWN_IDS = sa.text(f"{ROWS} SELECT id, digest FROM ids WHERE occasion = :occasion AND id IN (SELECT id FROM given)")
+PARTS = batches.c.survey, batches.c.label, batches.c.size, batches.c.data
+NUMBER = sa.func.length(batches.c.data) / batches.c.size  # of messages of a batch
 
 
 class Status(IntEnum):
@@ -36,26 +52,36 @@ class Status(IntEnum):
     CLOSED = 3
 
 
-class Report(NamedTuple):
-    """A valid report.
+@dataclass(frozen=True)
+class Reports:
+    """Valid reports, in order.
 
     Attributes
     ----------
-    occasion : Occasion
-    id, message : bytes
-    label : str
-        Group of the person.
+    occasions : list of Occasion
+    ids, messages : list of bytes
+    labels : list of str
+        Group of each person.
     """
 
-    occasion: Occasion
-    id: bytes
-    label: str
-    message: bytes
+    occasions: list[Occasion]
+    ids: list[bytes]
+    labels: list[str]
+    messages: list[bytes]
 
-    @property
-    def digest(self) -> bytes:
-        """Digest of what must be the same if the report is sent again."""
-        return hashlib.blake2b(self.label.encode() + b"\0" + self.message, digest_size=DIGEST_BYTES).digest()
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Reports]) -> Reports:
+        """Return the reports of several parts, one part after the other."""
+        lists = ([one for part in parts for one in getattr(part, column.name)] for column in fields(cls))
+        return cls(*lists)
+
+    def digest(self, place: int) -> bytes:
+        """Return the digest of what must be the same if a report is sent again."""
+        text = self.labels[place].encode() + b"\0" + self.messages[place]
+        return hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest()
 
 
 class Store:
@@ -93,9 +119,7 @@ class Store:
         except BaseException:
             self.close()
             raise
-        self._insert_ids = Insert(self.engine, upsert(self.engine, ids).on_conflict_do_nothing(), list(ids.columns))
-        columns = [messages.c.survey, messages.c.label, messages.c.message]
-        self._insert_messages = Insert(self.engine, sa.insert(messages), columns)
+        self._insert_batches = Insert(self.engine, sa.insert(batches), PARTS)
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
@@ -143,10 +167,12 @@ class Store:
             return
         if not 1 <= found <= VERSION:
             raise ValueError(f"the database must be of version {VERSION} of the server or older, got version {found}")
-        columns = {column["name"] for column in sa.inspect(connection).get_columns("occasions")}
+        inspector = sa.inspect(connection)  # an older server that runs can have put its version back
+        columns = {column["name"] for column in inspector.get_columns("occasions")}
+        is_old = {1: "closed" not in columns, 2: inspector.has_table("messages")}
         for version in range(found, VERSION):
-            if "closed" not in columns:  # an older server that runs can have put its version back
-                connection.execute(sa.text(MIGRATIONS[version]))
+            for statement in MIGRATIONS[version] if is_old[version] else ():
+                connection.execute(sa.text(statement))
         connection.execute(sa.update(about).values(version=VERSION))
 
     def _open(self, connection: sa.Connection, occasion: Occasion) -> tuple[int, int]:
@@ -162,57 +188,57 @@ class Store:
 
     # Reports ----------------------------------------------------------------------------------------------------------
 
-    def add(self, connection: sa.Connection, reports: Sequence[Report]) -> list[Status]:
+    def add(self, connection: sa.Connection, reports: Reports) -> list[Status]:
         """Store reports that are new, and return what became of each.
 
         The first report with an id wins.
         """
-        first: dict[tuple[int, bytes], tuple[int, bytes]] = {}
-        statuses, rows, closed = [Status.ACCEPTED] * len(reports), [], self._closed(connection)
-        for place, report in enumerate(reports):
-            key, digest = (self._numbers[report.occasion.fingerprint][0], report.id), report.digest
-            earlier = first.setdefault(key, (place, digest))
-            if key[0] in closed:
-                statuses[place] = Status.CLOSED
-            elif earlier[0] != place:
-                statuses[place] = Status.DUPLICATE if earlier[1] == digest else Status.CONFLICT
+        statuses, closed = [Status.ACCEPTED] * len(reports), self._closed(connection)
+        numbers = [self._numbers[occasion.fingerprint] for occasion in reports.occasions]
+        places: dict[int, list[int]] = {}
+        for place, (occasion, _) in enumerate(numbers):
+            places.setdefault(occasion, []).append(place)
+        for occasion, own in places.items():
+            if occasion in closed:
+                for place in own:
+                    statuses[place] = Status.CLOSED
             else:
-                rows.append((*key, digest))
-        known: dict[tuple[int, bytes], bytes] = {}
-        new = sorted(rows)  # neighbors in the index are written together
+                self._add_ids(connection, occasion, own, reports, statuses)
+        parts: dict[tuple[int, str, int], list[bytes]] = {}
+        for status, (_, survey), label, message in zip(
+            statuses, numbers, reports.labels, reports.messages, strict=True
+        ):
+            if status is Status.ACCEPTED:
+                parts.setdefault((survey, label, len(message)), []).append(message)
+        if parts:
+            self._insert_batches(connection, [(*key, b"".join(part)) for key, part in parts.items()])
+        return statuses
+
+    def _add_ids(
+        self, connection: sa.Connection, occasion: int, places: list[int], reports: Reports, statuses: list[Status]
+    ) -> None:
+        """Store the ids of the reports to one occasion, and write the statuses of those that are not new."""
+        digests = dict(zip(places, map(reports.digest, places), strict=True))
+        first = {reports.ids[place]: place for place in reversed(places)}
+        known: dict[bytes, bytes] = {}
+        new = sorted(
+            id_ + digests[place] for id_, place in first.items()
+        )  # neighbors in the index are written together
         while new:
+            given = {"occasion": occasion, "count": len(new), "data": b"".join(new)}
             savepoint = connection.begin_nested()
-            if self._insert_ids(connection, new) == len(new):
+            if connection.execute(INSERT_IDS, given).rowcount == len(new):
                 savepoint.commit()
                 break
             savepoint.rollback()  # some are there already, and the database does not say which
-            known |= self._known(connection, new)
-            new = [row for row in new if row[:2] not in known]
-        for key, (place, digest) in first.items():
-            if key in known:
-                statuses[place] = Status.DUPLICATE if known[key] == digest else Status.CONFLICT
-        accepted = [
-            (self._numbers[report.occasion.fingerprint][1], report.label, report.message)
-            for report, status in zip(reports, statuses, strict=True)
-            if status is Status.ACCEPTED
-        ]
-        if accepted:
-            self._insert_messages(connection, accepted)
-        return statuses
-
-    def _known(
-        self, connection: sa.Connection, rows: Sequence[tuple[int, bytes, bytes]]
-    ) -> dict[tuple[int, bytes], bytes]:
-        """Return the digests of those reports that are stored, by occasion and id."""
-        found = {}
-        for start in range(0, len(rows), CHUNK):
-            part = rows[start : start + CHUNK]
-            for occasion in {row[0] for row in part}:
-                asked = [row[1] for row in part if row[0] == occasion]
-                where = (ids.c.occasion == occasion) & ids.c.id.in_(asked)
-                for row in connection.execute(sa.select(ids.c.id, ids.c.digest).where(where)):
-                    found[occasion, bytes(row.id)] = bytes(row.digest)
-        return found
+            known |= {bytes(row.id): bytes(row.digest) for row in connection.execute(KNOWN_IDS, given)}
+            new = [row for row in new if row[:ID_BYTES] not in known]
+        if known or len(first) < len(places):
+            for place in places:
+                winner = first[reports.ids[place]]
+                before = known.get(reports.ids[place], digests[winner] if winner != place else None)
+                if before is not None:
+                    statuses[place] = Status.DUPLICATE if before == digests[place] else Status.CONFLICT
 
     def refuse(self, connection: sa.Connection, reasons: Counter[str]) -> None:
         """Count refused reports by reason."""
@@ -224,24 +250,24 @@ class Store:
     # Counts -----------------------------------------------------------------------------------------------------------
 
     def fold(self, most: int = FOLDED, numbers: set[int] | None = None) -> int:
-        """Fold the oldest messages into counts, in one transaction, and return their number.
+        """Fold the oldest batches into counts, in one transaction, and return the number of their messages.
 
-        With numbers of occasions, only messages to these.
+        They have at least `most` messages together, if there are so many. With numbers of occasions, only messages to these.
         """
         chosen = sa.select(surveys.c.survey).where(surveys.c.survey.in_(list(self._surveys)))
         if numbers is not None:
             chosen = chosen.where(surveys.c.occasion.in_(numbers))
         with self.write() as connection:
             connection.execute(sa.select(about.c.version).with_for_update())  # one process at a time
-            oldest = (
-                sa.select(messages.c.place).where(messages.c.survey.in_(chosen)).order_by(messages.c.place).limit(most)
-            )
-            taken = sa.delete(messages).where(messages.c.place.in_(oldest.scalar_subquery()))
-            rows = connection.execute(taken.returning(messages.c.survey, messages.c.label, messages.c.message)).all()
+            oldest = sa.select(batches.c.place).where(batches.c.survey.in_(chosen)).order_by(batches.c.place)
+            counts = connection.scalars(oldest.with_only_columns(NUMBER).limit(most)).all()
+            enough = 1 + sum(total < most for total in accumulate(counts))
+            taken = sa.delete(batches).where(batches.c.place.in_(oldest.limit(enough).scalar_subquery()))
+            rows = connection.execute(taken.returning(*PARTS)).all()
             for (survey, label), part in _grouped(rows).items():
                 aggregator = self._state(connection, survey, label).update(part)
                 self._save(connection, survey, label, aggregator)
-        return len(rows)
+        return sum(len(row.data) // row.size for row in rows)
 
     def _state(self, connection: sa.Connection, survey: int, label: str) -> Aggregator:
         where = (states.c.survey == survey) & (states.c.label == label)
@@ -267,8 +293,7 @@ class Store:
                 return {}
             rows = connection.execute(sa.select(states.c.label, states.c.state).where(states.c.survey == survey)).all()
             found: dict[str, Any] = {row.label: load(bytes(row.state)) for row in rows}
-            pending = sa.select(messages.c.survey, messages.c.label, messages.c.message)
-            pending = pending.where(messages.c.survey == survey).execution_options(yield_per=FOLDED)
+            pending = sa.select(*PARTS).where(batches.c.survey == survey).execution_options(yield_per=TOGETHER)
             for piece in connection.execute(pending).partitions():
                 for (_, label), part in _grouped(piece).items():
                     aggregator = found.get(label) or self._surveys[survey].survey.aggregator()
@@ -282,7 +307,7 @@ class Store:
                 sa.select(states.c.survey, sa.func.sum(states.c.n)).group_by(states.c.survey)
             ).all()
             pending = connection.execute(
-                sa.select(messages.c.survey, sa.func.count()).group_by(messages.c.survey)
+                sa.select(batches.c.survey, sa.func.sum(NUMBER)).group_by(batches.c.survey)
             ).all()
             refused = connection.execute(
                 sa.select(refusals.c.reason, refusals.c.count).order_by(refusals.c.reason)
@@ -311,8 +336,8 @@ class Store:
 
     def pending(self, connection: sa.Connection) -> Iterator[tuple[Occasion, str, list[bytes]]]:
         """Yield the messages that are not folded, by survey and label, in pieces."""
-        chosen = sa.select(messages.c.survey, messages.c.label, messages.c.message).order_by(messages.c.place)
-        for rows in connection.execute(chosen.execution_options(yield_per=FOLDED)).partitions():
+        chosen = sa.select(*PARTS).order_by(batches.c.place).execution_options(yield_per=TOGETHER)
+        for rows in connection.execute(chosen).partitions():
             for (survey, label), part in _grouped(rows).items():
                 if survey in self._surveys:
                     yield self._surveys[survey], label, part
@@ -324,7 +349,7 @@ class Store:
 
     def _other_versions(self, connection: sa.Connection, chosen: Any) -> list[int]:
         """Return the versions that have messages to fold among chosen surveys, and that the plan does not have."""
-        asked = sa.select(surveys.c.revision).join(messages, messages.c.survey == surveys.c.survey)
+        asked = sa.select(surveys.c.revision).join(batches, batches.c.survey == surveys.c.survey)
         missing = asked.where(chosen & surveys.c.survey.not_in(list(self._surveys))).distinct()
         return sorted(connection.scalars(missing))
 
@@ -418,9 +443,11 @@ class Summary:
 
 
 def _grouped(rows: Sequence[Any]) -> dict[tuple[int, str], list[bytes]]:
+    """Return the messages of batches by survey and label."""
     found: dict[tuple[int, str], list[bytes]] = {}
-    for survey, label, message in rows:
-        found.setdefault((survey, label), []).append(bytes(message))
+    for survey, label, size, data in rows:
+        part = bytes(data)
+        found.setdefault((survey, label), []).extend(part[at : at + size] for at in range(0, len(part), size))
     return found
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-VERSION = 2
-MIGRATIONS = {
-    1: "ALTER TABLE occasions ADD COLUMN closed BOOLEAN NOT NULL DEFAULT FALSE"
-}  # from a version to the next one
+VERSION = 3
+MIGRATIONS = {  # from a version to the next one
+    1: ["ALTER TABLE occasions ADD COLUMN closed BOOLEAN NOT NULL DEFAULT FALSE"],
+    2: [
+        "INSERT INTO batches (survey, label, size, data) SELECT survey, label, length(message), message FROM messages "
+        "ORDER BY place",
+        "DROP TABLE messages",
+    ],
+}
 
 metadata = sa.MetaData()
 about = sa.Table("ldpfast", metadata, sa.Column("version", sa.Integer, nullable=False))
@@ -35,13 +40,14 @@ ids = sa.Table(
     sa.Column("digest", sa.LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
-messages = sa.Table(
-    "messages",
+batches = sa.Table(  # messages of the same size, one after the other
+    "batches",
     metadata,
     sa.Column("place", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
     sa.Column("survey", sa.Integer, nullable=False),
     sa.Column("label", sa.Text, nullable=False),
-    sa.Column("message", sa.LargeBinary, nullable=False),
+    sa.Column("size", sa.Integer, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
 )
 states = sa.Table(
     "states",

@@ -5,30 +5,44 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from .._person_keys import ID_BYTES
 
 JSON_LINES, FRAMES = "application/x-ndjson", "application/octet-stream"
 
 
-class Incoming(NamedTuple):
-    """A report as it came in.
+@dataclass(frozen=True)
+class Incoming:
+    """The reports of a body, in order. What cannot be read is empty.
 
     Attributes
     ----------
-    id : bytes
-    message : bytes
-    group : str or None
-        Label of the group of the person.
-    fault : str
-        Why it cannot be read; empty if it can be.
+    ids, messages : list of bytes
+    labels : list of bytes
+        Label of the group of each person in UTF-8; empty without a group.
+    faults : dict of int to str
+        Why reports cannot be read, by their places.
     """
 
-    id: bytes
-    message: bytes
-    group: str | None
-    fault: str = ""
+    ids: list[bytes] = field(default_factory=list)
+    messages: list[bytes] = field(default_factory=list)
+    labels: list[bytes] = field(default_factory=list)
+    faults: dict[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def add(self, id_: bytes, message: bytes, label: bytes) -> None:
+        """Add a report."""
+        self.ids.append(id_)
+        self.messages.append(message)
+        self.labels.append(label)
+
+    def refuse(self, fault: str) -> None:
+        """Add a report that cannot be read."""
+        self.faults[len(self)] = fault
+        self.add(b"", b"", b"")
 
 
 class BodyError(ValueError):
@@ -39,7 +53,7 @@ class TooManyError(ValueError):
     """A body with too many reports."""
 
 
-def read_json_lines(body: bytes, most: int) -> list[Incoming]:
+def read_json_lines(body: bytes, most: int) -> Incoming:
     """Return the reports of a body with one JSON object per line.
 
     Raises
@@ -49,28 +63,32 @@ def read_json_lines(body: bytes, most: int) -> list[Incoming]:
     """
     if body.count(b"\n") > most:
         raise TooManyError
-    return [_from_json(line) for line in body.split(b"\n") if line.strip()]
+    found = Incoming()
+    for line in body.split(b"\n"):
+        if line.strip():
+            _add_json(found, line)
+    return found
 
 
-def _from_json(line: bytes) -> Incoming:
+def _add_json(found: Incoming, line: bytes) -> None:
     try:
         data = json.loads(line)
         if not isinstance(data, dict) or not {"id", "message"} <= set(data) <= {"id", "message", "group"}:
-            return Incoming(b"", b"", None, "line")
+            return found.refuse("line")
         group = data.get("group")
-        if group is not None and not isinstance(group, str):
-            return Incoming(b"", b"", None, "group")
+        if group is not None and (not isinstance(group, str) or not group):
+            return found.refuse("group")
         if len(data["id"]) != 2 * ID_BYTES:
-            return Incoming(b"", b"", None, "id")
-        found = bytes.fromhex(data["id"])
-        if len(found) != ID_BYTES:
-            return Incoming(b"", b"", None, "id")
-        return Incoming(found, base64.b64decode(data["message"], validate=True), group)
+            return found.refuse("id")
+        id_ = bytes.fromhex(data["id"])
+        if len(id_) != ID_BYTES:
+            return found.refuse("id")
+        return found.add(id_, base64.b64decode(data["message"], validate=True), (group or "").encode())
     except (binascii.Error, TypeError, ValueError, RecursionError):
-        return Incoming(b"", b"", None, "line")
+        return found.refuse("line")
 
 
-def read_frames(body: bytes, most: int) -> list[Incoming]:
+def read_frames(body: bytes, most: int) -> Incoming:
     """Return the reports of a body of frames.
 
     A frame has the number of bytes that follow (4, little-endian), the id (16), the number of bytes of the label of the group
@@ -83,25 +101,19 @@ def read_frames(body: bytes, most: int) -> list[Incoming]:
     TooManyError
         If there are more than `most` frames.
     """
-    found: list[Incoming] = []
+    found = Incoming()
     at, end = 0, len(body)
     while at < end:
-        if len(found) >= most:
+        if len(found.ids) >= most:
             raise TooManyError
         size = int.from_bytes(body[at : at + 4], "little")
-        if end - at < 4 or size > end - at - 4:
+        start, stop = at + 4, at + 4 + size
+        if stop > end:
             raise BodyError(f"the frame at byte {at} must end before the body")
-        found.append(_from_frame(body[at + 4 : at + 4 + size]))
-        at += 4 + size
+        label = start + ID_BYTES + 1
+        if label > stop or (message := label + body[label - 1]) > stop:
+            found.refuse("line")
+        else:
+            found.add(body[start : label - 1], body[message:stop], body[label:message])
+        at = stop
     return found
-
-
-def _from_frame(frame: bytes) -> Incoming:
-    if len(frame) < ID_BYTES + 1 or len(frame) < ID_BYTES + 1 + frame[ID_BYTES]:
-        return Incoming(b"", b"", None, "line")
-    start = ID_BYTES + 1 + frame[ID_BYTES]
-    try:
-        group = frame[ID_BYTES + 1 : start].decode() or None
-    except UnicodeDecodeError:
-        return Incoming(b"", b"", None, "group")
-    return Incoming(frame[:ID_BYTES], frame[start:], group)

@@ -26,13 +26,9 @@ def frame(label: bytes = b"", message: bytes = b"abc", id_: bytes = ID) -> bytes
 
 def test_lines_and_frames_give_the_same_reports():
     lines = "\n".join([line(), line(group="é"), line(group=None)])
-    assert read_json_lines(lines.encode(), 99) == [
-        Incoming(ID, b"abc", None),
-        Incoming(ID, b"abc", "é"),
-        Incoming(ID, b"abc", None),
-    ]
+    assert read_json_lines(lines.encode(), 99) == Incoming([ID] * 3, [b"abc"] * 3, [b"", "é".encode(), b""], {})
     assert read_frames(frame() + frame("é".encode()) + frame(), 99) == read_json_lines(lines.encode(), 99)
-    assert read_json_lines(b"\n \n", 99) == read_frames(b"", 99) == []
+    assert read_json_lines(b"\n \n", 99) == read_frames(b"", 99) == Incoming()
 
 
 @pytest.mark.parametrize(
@@ -41,20 +37,20 @@ def test_lines_and_frames_give_the_same_reports():
         ("{", "line"), ("[]", "line"), ("7", "line"), ("null", "line"), ("{}", "line"), ('{"id": 1}', "line"),
         (line(more=1), "line"), (line(id=7), "line"), (line(id="00"), "id"), (line(id=" " * 32), "id"),
         (line(id="0 " * 16), "line"), (line(id="z" * 32), "line"), (line(message="a"), "line"), (line(message=5), "line"),
-        (line(message="YWJj\u00e9"), "line"), (line(group=5), "group"), (line(group=["a"]), "group"),
+        (line(message="YWJj\u00e9"), "line"), (line(group=5), "group"), (line(group=""), "group"), (line(group=["a"]), "group"),
         ("[" * 100_000, "line"), (b"\xff", "line"), ("7" * 5000, "line"), ("NaN", "line"),
     ],
 )  # fmt: skip
 def test_a_bad_line_does_not_harm_its_neighbors(text, fault):
     given = text if isinstance(text, bytes) else text.encode()
     found = read_json_lines(b"\n".join([line().encode(), given, line().encode()]), 99)
-    assert [one.fault for one in found] == ["", fault, ""]
+    assert found == Incoming([ID, b"", ID], [b"abc", b"", b"abc"], [b""] * 3, {1: fault})
 
 
-@pytest.mark.parametrize("bad", [b"", b"\0" * 16, ID + b"\x05abc", ID + b"\x01\xff"])
+@pytest.mark.parametrize("bad", [b"", b"\0" * 16, ID + b"\x05abc"])
 def test_a_bad_frame_does_not_harm_its_neighbors(bad):
     found = read_frames(frame() + len(bad).to_bytes(4, "little") + bad + frame(), 99)
-    assert [bool(one.fault) for one in found] == [False, True, False]
+    assert found == Incoming([ID, b"", ID], [b"abc", b"", b"abc"], [b""] * 3, {1: "line"})
 
 
 @pytest.mark.parametrize("body", [b"\x01", b"\x05\0\0\0abc", frame()[:-1], frame() + b"\xff\xff\xff\xff"])
