@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import re
 import sqlite3
 import time
@@ -280,6 +281,46 @@ def test_commands_do_not_make_what_no_server_had(tmp_path):
         Store(ServerPlan.of(PANEL, 1, None), f"sqlite:///{tmp_path}/empty.db", is_new=False)
 
 
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def test_statuses_and_counts_are_those_of_a_dictionary_of_ids(kind, tmp_path):
+    """Ids come again, in the same batch or later, with the same message or another one, for two waves and two groups."""
+    if kind == "postgresql" and postgres_programs() is None:
+        pytest.skip("needs PostgreSQL")
+    questions = {"smokes": YesNo(optional=True), "town": Choice(400, optional=True)}
+    panel = Survey(questions, 8.0, series="weeks", waves=3, turns=3)
+    draw, plan = random.Random(7), ServerPlan.of(panel, [1, 2], ["north", "south"])
+    occasions = list(plan.occasions().values())
+    answers = [{"smokes": i % 2 == 0, "town": i} for i in range(12)]
+    sent = {o.fingerprint: [o.survey.client(bytes(32), i).answer(a) for i, a in enumerate(answers)] for o in occasions}
+    assert len({len(message) for messages in sent.values() for message in messages}) == 2
+    known: dict[tuple[bytes, bytes], tuple[str, bytes]] = {}
+    with postgres() if kind == "postgresql" else nullcontext(f"sqlite:///{tmp_path}/reports.db") as url:
+        store = Store(plan, url)
+        for batch in range(60):
+            size = draw.randrange(40)
+            asked = draw.choices(occasions, k=size)
+            ids = [bytes([draw.randrange(250)] * 16) for _ in range(size)]
+            labels = draw.choices(plan.groups, k=size)
+            messages = [draw.choice(sent[one.fingerprint]) for one in asked]
+            expected = []
+            for one, id_, label, message in zip(asked, ids, labels, messages, strict=True):
+                is_new = (one.key, id_) not in known
+                same = known.setdefault((one.key, id_), (label, message)) == (label, message)
+                expected.append(Status.ACCEPTED if is_new else Status.DUPLICATE if same else Status.CONFLICT)
+            with store.write() as connection:
+                assert store.add(connection, Reports(asked, ids, labels, messages)) == expected
+            if batch % 7 == 0:
+                store.fold(5)
+        counted = sum(store.fold(draw.randrange(1, 9)) for _ in range(1000))
+        assert 0 < counted < len(known)
+        for one in occasions:
+            own = [value for (key, _), value in known.items() if key == one.key]
+            found = store.counts(one.fingerprint)
+            for label in plan.groups:
+                assert found[label] == one.survey.aggregator().update([m for name, m in own if name == label])
+        store.close()
+
+
 @pytest.mark.claim("A newer version brings a database of an older one to its own form.", "Server")
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
@@ -292,7 +333,9 @@ def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
             store = Store(plan, url)
             with store.write() as connection:
                 given = [report.id for report in reports], [""] * 10, [report.message for report in reports]
-                assert {*store.add(connection, Reports([occasion] * 10, *given))} == {Status.ACCEPTED if version == 1 else Status.DUPLICATE}
+                assert {*store.add(connection, Reports([occasion] * 10, *given))} == {
+                    Status.ACCEPTED if version == 1 else Status.DUPLICATE
+                }
                 assert connection.scalar(sa.text("SELECT version FROM ldpfast")) == VERSION
                 if version == 1:  # as the first version left it
                     connection.execute(sa.text("ALTER TABLE occasions DROP COLUMN closed"))
