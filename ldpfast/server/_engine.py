@@ -41,6 +41,7 @@ def engine_of(url: str) -> sa.Engine:
         cursor = connection.cursor()
         _use_wal(cursor)
         cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute("PRAGMA wal_autocheckpoint = 20000")
         cursor.close()
 
     @sa.event.listens_for(engine, "begin")

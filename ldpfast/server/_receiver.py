@@ -25,6 +25,8 @@ from ._wire import Incoming
 
 LOG = logging.getLogger("uvicorn.error")
 TOGETHER = 20_000  # reports in one transaction
+QUIET = 0.005  # seconds without a new request that end the gathering; few large transactions write less to the disk
+MAX_GATHERING = 0.1  # seconds from the first request on
 MAX_WAITING = 100_000  # reports that wait for the disk
 FOLD_SECONDS = 10.0
 FOLD_MESSAGES = 50_000
@@ -175,6 +177,7 @@ class Receiver:
             size = 0
             try:
                 first = self._jobs.get(timeout=FOLD_SECONDS if self.folds else None)
+                deadline = time.monotonic() + MAX_GATHERING
                 while True:
                     if first is None:
                         is_open = False
@@ -183,7 +186,7 @@ class Receiver:
                     size += len(first.reports)
                     if size >= TOGETHER:
                         break
-                    first = self._jobs.get_nowait()
+                    first = self._jobs.get(timeout=max(0.0, min(QUIET, deadline - time.monotonic())))
             except queue.Empty:
                 pass
             if jobs:
