@@ -205,10 +205,11 @@ class Store:
             else:
                 self._add_ids(connection, occasion, own, reports, statuses)
         parts: dict[tuple[int, str, int], list[bytes]] = {}
+        accepted = Status.ACCEPTED
         for status, (_, survey), label, message in zip(
             statuses, numbers, reports.labels, reports.messages, strict=True
         ):
-            if status is Status.ACCEPTED:
+            if status is accepted:
                 parts.setdefault((survey, label, len(message)), []).append(message)
         if parts:
             self._insert_batches(connection, [(*key, b"".join(part)) for key, part in parts.items()])
