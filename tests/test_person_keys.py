@@ -19,6 +19,7 @@ from ldpfast import _core, _schema
 from ldpfast._core import person
 from ldpfast._person_keys import NO_SERIES
 from ldpfast.estimation import Frequencies, VectorMean
+from ldpfast.mechanisms import SketchResponse
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
 from .support import person_keys as twin
@@ -84,6 +85,11 @@ MECHANISMS = [
     (ldp.SampledCube(3, 1.0), np.linspace(-1, 1, 120).reshape(40, 3), lambda x: (tuple(x),)),
     (ldp.RankedSigns(2, 1.0), np.linspace(-0.5, 0.5, 80).reshape(40, 2), lambda x: (tuple(x),)),
     (ldp.RankCodebook(2, 1.0), np.linspace(-0.5, 0.5, 80).reshape(40, 2), lambda x: (tuple(x),)),
+    (
+        SketchResponse(1.0, max_bytes=9),
+        np.array([f"word {i}" for i in range(40)]),
+        lambda x: (x.encode().ljust(10, b"\0"),),
+    ),
 ]
 PERSONS = {
     "int": list(range(-3, 37)),

@@ -35,7 +35,9 @@ def person_field(person: int | str | bytes) -> bytes:
     return field(17, person.encode()) if isinstance(person, str) else field(18, person)
 
 
-def value_field(value: int | float | tuple[float, ...]) -> bytes:
+def value_field(value: int | float | tuple[float, ...] | bytes) -> bytes:
+    if isinstance(value, bytes):
+        return field(34, value)
     if isinstance(value, int):
         return field(32, struct.pack("<I", value))
     numbers = value if isinstance(value, tuple) else (value,)
