@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from .._typing import RNGLike
 
 EXACT = 1 << 53  # integers up to this size are exact in doubles
+BOOLEANS, DOUBLES = frozenset([bool, np.bool_]), frozenset([float, np.float64])
+INTEGERS = frozenset(
+    [int, *(np.dtype(code).type for code in "bBhHiIlLqQ")]
+)  # other types count as integers, too: time spans
 PIECE_BYTES = 1 << 20  # bytes of records per piece, so that a piece stays in cache for all steps
 
 
@@ -85,17 +89,22 @@ class Pipeline:
     def single(self, x: Any, report: Format, clip: bool) -> AnyArray | None:
         """Return the report of one record under a fresh key, without the cost of the general case.
 
-        Return None if `x` is not a number or an array in the form that the kernel reads, or if it may be invalid.
+        Return None if `x` is not a number or an array that the kernel reads, or if it may be invalid.
         """
         domain, kind = self.domain, type(x)
         if not self._reads_single:
             return None
         if isinstance(domain, Categories):
-            if kind is not int or not 0 <= x < domain.k:
+            if kind not in INTEGERS and not (domain.booleans and kind in BOOLEANS):
                 return None
-            record = np.array(x, domain.dtype)
-        elif domain.width is None and (kind is float or (kind is int and -EXACT <= x <= EXACT)):
+            code = int(x)  # comparisons of NumPy's scalars are slow
+            if not 0 <= code < domain.k:
+                return None
+            record = np.array(code, domain.dtype)
+        elif domain.width is None and (kind in DOUBLES or (kind in INTEGERS and -EXACT <= int(x) <= EXACT)):
             record = np.array(x, FLOAT64)
+        elif domain.width is None and kind is np.float32:
+            record = np.array(x, FLOAT32)
         elif (
             kind is np.ndarray
             and (x.dtype is FLOAT64 or x.dtype is FLOAT32)

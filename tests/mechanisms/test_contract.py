@@ -8,6 +8,7 @@ import json
 import math
 import pickle
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -754,6 +755,31 @@ def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mecha
             made = mechanism.privatize(form, clip=clip)
             assert type(made) is type(expected)
             assert_same(np.asarray(made), np.asarray(expected))
+
+
+@each(
+    "mechanism",
+    [ldp.Warner(1.0), ldp.RandomizedResponse(5, 1.0), ldp.SignBit(0, 5, 1.0), ldp.Laplace(0, 5, 1.0)],
+    ids=repr,
+)
+def test_scalars_of_every_type_take_the_short_path(mechanism, monkeypatch):
+    """So that they cost the same. Their reports are those of arrays of the same type."""
+    numbers = [1, *(np.dtype(code).type(1) for code in "bBhHiIlLqQ")]
+    numbers += [True, np.True_] if isinstance(mechanism, ldp.Warner) else []
+    numbers += [0.5, np.float64(0.5), np.float32(0.5)] if mechanism.domain.clips else []
+    expected = [mechanism.privatize(np.array([number]), rng=SEED)[0] for number in numbers]
+    monkeypatch.setattr(_pipeline, "Stream", lambda: Stream(KEY))
+    for number, report in zip(numbers, expected, strict=True):
+        made = mechanism._pipeline.single(number, mechanism.report, False)
+        assert made is not None
+        assert type(made) is type(report)
+        assert made == report
+    other = [np.timedelta64(1, "s"), np.longdouble(1), np.complex128(1), Decimal(1), "1"]
+    other += [] if isinstance(mechanism, ldp.Warner) else [True, np.True_]
+    for thing in other:
+        assert mechanism._pipeline.single(thing, mechanism.report, False) is None
+        with pytest.raises(TypeError):
+            mechanism.privatize(thing)
 
 
 @pytest.mark.claim("Every single record has a key of its own.", "Randomness")
