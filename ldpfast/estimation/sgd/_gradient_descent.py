@@ -230,7 +230,8 @@ class GradientDescent(Sequential):
         y : array_like, shape (n,)
             Responses, by family: 0 or 1, numbers, or numbers >= 0.
         rng : None, int, SeedSequence, Generator or BitGenerator
-            An `rng` that was given once must be given to later calls as well; its stream continues.
+            Source of randomness; only ``None`` is private. What was given once must be given to later calls as well; its stream
+            continues.
         shuffle : bool, default False
             Ask in random order, each row once. The rows are not copied; the order takes 8 bytes per row.
 

@@ -220,7 +220,8 @@ class MedianSGD(Sequential):
         x : array_like, shape (n,)
             Finite numbers; a memory map is read once. The order should not depend on the values.
         rng : None, int, SeedSequence, Generator or BitGenerator
-            An `rng` that was given once must be given to later calls as well; its stream continues.
+            Source of randomness; only ``None`` is private. What was given once must be given to later calls as well; its stream
+            continues.
         clip : bool, default False
             Map NaN to the middle of [lower, upper] and infinite numbers to the largest finite ones, instead of raising
             ValueError.
