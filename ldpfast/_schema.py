@@ -73,7 +73,7 @@ def _number(value: float) -> str:
         raise ValueError(f"a schema must hold finite numbers, got {value!r}")
     if value == 0:
         return "0"
-    shortest = repr(value)
+    shortest = float.__repr__(value)  # a subclass can have another text
     if "e" not in shortest:  # the formats differ in exponents and in integers only
         return shortest.removesuffix(".0")
     sign, digits, exponent = Decimal(shortest).as_tuple()

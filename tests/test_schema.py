@@ -81,6 +81,15 @@ def test_text_and_objects_are_written_as_in_the_standard():
     assert _schema.read_integer("0x20000000000001") == 2**53 + 1
 
 
+def test_numbers_of_numpy_have_the_text_of_their_value():
+    class Verbose(float):
+        def __repr__(self):
+            return "one and a half"
+
+    for number in (1.5, np.float64(1.5), Verbose(1.5)):
+        assert _schema.canonical_json([number]) == b"[1.5]"
+
+
 @given(
     st.recursive(
         st.none()

@@ -22,6 +22,7 @@ from ._tools import (
     half_space,
 )
 
+MOST_CELLS = 1e60  # of a bound, which holds for any number; without privacy, the best one overflows
 MAX_TERMS = 65535.0
 
 
@@ -129,8 +130,9 @@ def _terms(n: Floats, beta: Floats, c: Floats, capacity: Floats, tight: Floats |
     exponents = 2 * beta / (beta + 1), 4 * beta / (2 * beta + 1)
     s = exponents[0] / (1 + exponents[0])
     x = np.maximum(2 * s**2, -np.log1p(-(s**2)))
-    rise = np.maximum(x / (4 * n * capacity), np.finfo(np.float64).tiny)  # not 0 where the capacity overflows
+    rise = x / (4 * n * capacity)
     crossing = np.minimum((ellipsoid / rise) ** (1 / (2 + 2 * beta)), (1 / (8 * rise)) ** (1 / 3))
+    crossing = np.minimum(crossing, MOST_CELLS)
     for m in (np.maximum(np.floor(crossing), 1.0), np.ceil(np.maximum(crossing, 1.0))):
         value = np.maximum(value, np.minimum(cap(m), rise * m**2) * (1 - s))
     if tight is not None:  # by the contraction of each divergence, C is at most 2 m tanh(epsilon / 2)^2
@@ -161,6 +163,7 @@ def _tents(n: Floats, slope: Floats, capacity: Floats, tight: Floats | None) -> 
         for c, power, constant in routes:
             rise = constant * divergence_of(s) / (n * c)  # g^2 <= rise m^power
             crossing = np.minimum((slope**2 / rise) ** (1 / power), rise ** (-1 / (power - 2)))
+            crossing = np.minimum(crossing, MOST_CELLS)
             for m in even(crossing):
                 value = np.maximum(
                     value, np.minimum(np.minimum(slope, m) ** 2, rise * m**power) / (12 * m**2) * (1 - s)

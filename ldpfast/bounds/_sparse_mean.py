@@ -80,7 +80,7 @@ def sparse_mean(
     # sup over t in [0, 1] of (t / 2) (1 - (n factor t + log 2) / log(2 d))
     room = np.log(d)
     far = np.minimum(1.0, room / (2 * number * factor))
-    lower = far / 2 * (room - number * factor * far) / np.log(2 * d)
+    lower = np.where(np.isinf(factor), 0.0, far / 2 * (room - np.minimum(number * factor, 1e300) * far) / np.log(2 * d))
     if not is_paper(method):
         lower = np.maximum(lower, number_mean(number, a))
     b = half_space(d) * coth_half(a)

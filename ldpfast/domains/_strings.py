@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -161,9 +161,11 @@ class Strings(Domain):
         """Return rows of texts and bytes in a list."""
         try:
             text = "".join(values)
-            if not self._is_bytewise:
-                return self._of_parts(values, text.encode("utf-32-le"))
-            return self._of_parts(values if text.isascii() else list(map(str.encode, values)), text.encode())
+            if not self._is_bytewise or text.isascii():
+                return self._of_parts(
+                    map(str.__len__, values), text.encode("ascii" if self._is_bytewise else "utf-32-le")
+                )
+            return self._of_parts(map(len, map(str.encode, values)), text.encode())
         except (TypeError, UnicodeEncodeError):
             pass  # not all are valid text
         bad = np.array([not isinstance(value, str | bytes) for value in values], np.bool_)
@@ -171,17 +173,16 @@ class Strings(Domain):
         if self._is_bytewise:
             parts = [value.encode(errors="replace") if isinstance(value, str) else value for value in known]
             bad |= np.array([isinstance(value, str) and not _is_unicode(value) for value in known], np.bool_)
-            out = self._of_parts(parts, b"".join(parts))
+            out = self._of_parts(map(len, parts), b"".join(parts))
         else:
             texts = [value if isinstance(value, str) else value.decode(errors="replace") for value in known]
-            out = self._of_parts(texts, "".join(texts).encode("utf-32-le", "surrogatepass"))
+            out = self._of_parts(map(len, texts), "".join(texts).encode("utf-32-le", "surrogatepass"))
         out[bad, -1] = 1
         return out
 
-    def _of_parts(self, parts: Sequence[str | bytes], data: bytes) -> NDArray[np.uint8]:
-        """Return rows of texts or bytes with the lengths of `parts`, which are one after another in `data`."""
-        ends = np.zeros(len(parts) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=ends[1:])
+    def _of_parts(self, lengths: Iterable[int], data: bytes) -> NDArray[np.uint8]:
+        """Return rows of texts or bytes that are one after another in `data`."""
+        ends = np.append(0, np.cumsum(np.fromiter(lengths, np.int64)))
         return self._rows(np.frombuffer(data, np.uint8 if self._is_bytewise else np.uint32), ends)
 
     @property

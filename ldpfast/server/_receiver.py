@@ -171,7 +171,7 @@ class Receiver:
 
     def _write(self) -> None:
         last_fold = time.monotonic()
-        is_open = True
+        is_open, are_many = True, False  # one client alone does not wait for others
         while is_open:
             jobs: list[_Job] = []
             size = 0
@@ -183,13 +183,14 @@ class Receiver:
                         is_open = False
                         break
                     jobs.append(first)
-                    size += len(first.reports)
-                    if size >= TOGETHER:
+                    size += first.size
+                    if size >= TOGETHER or time.monotonic() > deadline:
                         break
-                    first = self._jobs.get(timeout=max(0.0, min(QUIET, deadline - time.monotonic())))
+                    first = self._jobs.get(timeout=QUIET) if are_many else self._jobs.get_nowait()
             except queue.Empty:
                 pass
             if jobs:
+                are_many = len(jobs) > 1
                 self._store(jobs)
             is_late = time.monotonic() - last_fold > FOLD_SECONDS
             if self.folds and self._unfolded and (is_late or self._unfolded >= FOLD_MESSAGES or not is_open):

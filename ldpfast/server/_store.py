@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from enum import IntEnum
@@ -22,12 +22,12 @@ from .._person_keys import ID_BYTES
 from ..reports import Aggregator
 from ._engine import WRITES, Insert, engine_of, file_of, upsert, wait_for_turn
 from ._plan import Occasion, ServerPlan
-from ._tables import MIGRATIONS, VERSION, about, batches, ids, metadata, occasions, refusals, states, surveys
+from ._tables import CHANGED, MIGRATIONS, VERSION, about, batches, ids, metadata, occasions, refusals, states, surveys
 
 DIGEST_BYTES = 8
 ROW = ID_BYTES + DIGEST_BYTES
 FOLDED = 50_000  # messages that are folded together
-TOGETHER = 100  # batches in memory together
+TOGETHER = 4  # batches in memory together
 # Ids and digests that are given one after the other in one value: a statement for all is faster than one for each.
 ROWS = f"""
 WITH RECURSIVE
@@ -40,7 +40,7 @@ INSERT_IDS = sa.text(  # a driver counts the rows of a statement that begins wit
 )
 KNOWN_IDS = sa.text(f"{ROWS} SELECT id, digest FROM ids WHERE occasion = :occasion AND id IN (SELECT id FROM given)")
 PARTS = batches.c.survey, batches.c.label, batches.c.size, batches.c.data
-NUMBER = sa.func.length(batches.c.data) / batches.c.size  # of messages of a batch
+NUMBER = sa.func.length(batches.c.data, type_=sa.Integer) // batches.c.size  # of messages of a batch
 
 
 class Status(IntEnum):
@@ -171,7 +171,11 @@ class Store:
         columns = {column["name"] for column in inspector.get_columns("occasions")}
         is_old = {1: "closed" not in columns, 2: inspector.has_table("messages")}
         for version in range(found, VERSION):
-            for statement in MIGRATIONS[version] if is_old[version] else ():
+            if not is_old[version]:
+                continue
+            if connection.dialect.name == "postgresql":  # until older servers have stored what they acknowledge
+                connection.execute(sa.text(f"LOCK TABLE {CHANGED[version]} IN ACCESS EXCLUSIVE MODE"))
+            for statement in MIGRATIONS[version]:
                 connection.execute(sa.text(statement))
         connection.execute(sa.update(about).values(version=VERSION))
 
@@ -198,7 +202,7 @@ class Store:
         places: dict[int, list[int]] = {}
         for place, (occasion, _) in enumerate(numbers):
             places.setdefault(occasion, []).append(place)
-        for occasion, own in places.items():
+        for occasion, own in sorted(places.items()):  # in the same order in every process, which does not block others
             if occasion in closed:
                 for place in own:
                     statuses[place] = Status.CLOSED
@@ -295,10 +299,9 @@ class Store:
             rows = connection.execute(sa.select(states.c.label, states.c.state).where(states.c.survey == survey)).all()
             found: dict[str, Any] = {row.label: load(bytes(row.state)) for row in rows}
             pending = sa.select(*PARTS).where(batches.c.survey == survey).execution_options(yield_per=TOGETHER)
-            for piece in connection.execute(pending).partitions():
-                for (_, label), part in _grouped(piece).items():
-                    aggregator = found.get(label) or self._surveys[survey].survey.aggregator()
-                    found[label] = aggregator.update(part)
+            for (_, label), part in _pieces(connection.execute(pending)):
+                aggregator = found.get(label) or self._surveys[survey].survey.aggregator()
+                found[label] = aggregator.update(part)
         return dict(sorted(found.items()))
 
     def summary(self) -> Summary:
@@ -338,10 +341,9 @@ class Store:
     def pending(self, connection: sa.Connection) -> Iterator[tuple[Occasion, str, list[bytes]]]:
         """Yield the messages that are not folded, by survey and label, in pieces."""
         chosen = sa.select(*PARTS).order_by(batches.c.place).execution_options(yield_per=TOGETHER)
-        for rows in connection.execute(chosen).partitions():
-            for (survey, label), part in _grouped(rows).items():
-                if survey in self._surveys:
-                    yield self._surveys[survey], label, part
+        for (survey, label), part in _pieces(connection.execute(chosen)):
+            if survey in self._surveys:
+                yield self._surveys[survey], label, part
 
     def versions_to_fold(self) -> list[int]:
         """Return the versions that have messages to fold, and that the plan does not have."""
@@ -450,6 +452,19 @@ def _grouped(rows: Sequence[Any]) -> dict[tuple[int, str], list[bytes]]:
         part = bytes(data)
         found.setdefault((survey, label), []).extend(part[at : at + size] for at in range(0, len(part), size))
     return found
+
+
+def _pieces(rows: Iterable[Any]) -> Iterator[tuple[tuple[int, str], list[bytes]]]:
+    """Yield the messages of batches by survey and label, and hold about `FOLDED` of them in memory."""
+    held: list[Any] = []
+    count = 0
+    for row in rows:
+        held.append(row)
+        count += len(row.data) // row.size
+        if count >= FOLDED:
+            yield from _grouped(held).items()
+            held, count = [], 0
+    yield from _grouped(held).items()
 
 
 def _number_of(connection: sa.Connection, table: sa.Table, key: dict[str, Any], values: dict[str, Any]) -> int:

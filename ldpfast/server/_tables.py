@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 VERSION = 3
+CHANGED = {1: "occasions", 2: "messages"}  # tables that a migration from a version changes
 MIGRATIONS = {  # from a version to the next one
     1: ["ALTER TABLE occasions ADD COLUMN closed BOOLEAN NOT NULL DEFAULT FALSE"],
     2: [

@@ -83,7 +83,9 @@ def _add_json(found: Incoming, line: bytes) -> None:
         id_ = bytes.fromhex(data["id"])
         if len(id_) != ID_BYTES:
             return found.refuse("id")
-        return found.add(id_, base64.b64decode(data["message"], validate=True), (group or "").encode())
+        return found.add(
+            id_, base64.b64decode(data["message"], validate=True), (group or "").encode("utf-8", "surrogatepass")
+        )
     except (binascii.Error, TypeError, ValueError, RecursionError):
         return found.refuse("line")
 

@@ -22,7 +22,8 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 import ldpfast as ldp
-from ldpfast.server import create_app
+from ldpfast.reports import Aggregator
+from ldpfast.server import _store, create_app
 from ldpfast.server._access import Tokens, session_of
 from ldpfast.server._plan import ServerPlan
 from ldpfast.server._receiver import Receiver
@@ -321,6 +322,25 @@ def test_statuses_and_counts_are_those_of_a_dictionary_of_ids(kind, tmp_path):
         store.close()
 
 
+def test_estimates_hold_few_messages_in_memory(tmp_path, monkeypatch):
+    """A batch can hold very many, and a server that does not fold has very many batches."""
+    monkeypatch.setattr(_store, "FOLDED", 300)
+    message, plan = reports_of(SURVEY, 1)[0].message, ServerPlan.of(SURVEY, None, None)
+    (occasion,) = plan.occasions().values()
+    store, held = Store(plan, f"sqlite:///{tmp_path}/reports.db"), []
+    for batch in range(20):
+        ids = [(200 * batch + i).to_bytes(16, "big") for i in range(200)]
+        with store.write() as connection:
+            store.add(connection, Reports([occasion] * 200, ids, [""] * 200, [message] * 200))
+    update = Aggregator.update
+    monkeypatch.setattr(Aggregator, "update", lambda self, part: held.append(len(part)) or update(self, part))
+    assert store.counts(occasion.fingerprint)[""].n == 4000
+    assert held == [400] * 10
+    with store.read() as connection:
+        assert [len(part) for *_, part in store.pending(connection)] == held
+    store.close()
+
+
 @pytest.mark.claim("A newer version brings a database of an older one to its own form.", "Server")
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
@@ -359,6 +379,58 @@ def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
         store.close()
         with pytest.raises(ValueError, match="must be of version 3 of the server or older, got version 7"):
             Store(plan, url)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(postgres_programs() is None, reason="needs PostgreSQL")
+def test_a_newer_version_waits_for_the_reports_that_an_older_one_stores():
+    """What the older server has acknowledged is there afterwards, although it was stored while the newer one began."""
+    reports, plan = reports_of(SURVEY, 7), ServerPlan.of(SURVEY, None, None)
+    with postgres() as url, ThreadPoolExecutor() as pool:
+        Store(plan, url).close()
+        engine = sa.create_engine(url)
+        with engine.begin() as connection:
+            connection.execute(sa.text("UPDATE ldpfast SET version = 2"))
+            columns = "place SERIAL PRIMARY KEY, survey INTEGER, label TEXT, message BYTEA"
+            connection.execute(sa.text(f"CREATE TABLE messages ({columns})"))
+        with engine.begin() as connection:
+            insert = sa.text("INSERT INTO messages (survey, label, message) VALUES (1, '', :message)")
+            connection.execute(insert, [{"message": report.message} for report in reports])
+            newer = pool.submit(Store, plan, url)
+            with pytest.raises(TimeoutError):
+                newer.result(1)
+        store = newer.result(30)
+        assert store.fold() == 7
+        store.close()
+        engine.dispose()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(postgres_programs() is None, reason="needs PostgreSQL")
+def test_two_servers_that_store_the_same_waves_in_another_order_do_not_block_each_other():
+    plan = ServerPlan.of(PANEL, [1, 2], None)
+    first, second = plan.occasions().values()
+    n = 3000
+    ids = [i.to_bytes(16, "big") for i in range(n)]
+    message = {one: one.survey.client(bytes(32), 1).answer({"smokes": True}) for one in (first, second)}
+
+    def reports(*order):
+        parts = [Reports([one] * n, ids, [""] * n, [message[one]] * n) for one in order]
+        return Reports.joined(parts)
+
+    def add(store, given):
+        with store.write() as connection:
+            return store.add(connection, given)
+
+    with postgres() as url, ThreadPoolExecutor() as pool:
+        stores = Store(plan, url), Store(plan, url)
+        for _ in range(3):
+            orders = reports(first, second), reports(second, first)
+            found = [job.result(60) for job in [pool.submit(add, *pair) for pair in zip(stores, orders, strict=True)]]
+            assert sum(statuses.count(Status.ACCEPTED) for statuses in found) in (0, 2 * n)
+            assert all(Status.CONFLICT not in statuses for statuses in found)
+        for store in stores:
+            store.close()
 
 
 def test_a_repeated_survey_can_be_asked_of_a_server_one_round_at_a_time(tmp_path):

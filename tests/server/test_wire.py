@@ -28,6 +28,7 @@ def test_lines_and_frames_give_the_same_reports():
     lines = "\n".join([line(), line(group="é"), line(group=None)])
     assert read_json_lines(lines.encode(), 99) == Incoming([ID] * 3, [b"abc"] * 3, [b"", "é".encode(), b""], {})
     assert read_frames(frame() + frame("é".encode()) + frame(), 99) == read_json_lines(lines.encode(), 99)
+    assert read_json_lines(line(group="\ud800").encode(), 99).faults == {}  # no group has such a label
     assert read_json_lines(b"\n \n", 99) == read_frames(b"", 99) == Incoming()
 
 
