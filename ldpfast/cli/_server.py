@@ -306,7 +306,7 @@ def _demo_survey() -> Survey:
 
 def _fill(app: Any, survey: Survey, waves: Sequence[int]) -> None:
     """Store the reports of simulated people, as clients would send them."""
-    from ..server._store import Reports
+    from ..server._reports import Reports
 
     store = app.state.store
     rng, n = np.random.default_rng(1), DEMO_PEOPLE

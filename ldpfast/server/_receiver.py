@@ -20,7 +20,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..survey._counts import MESSAGE_FAULTS, faults_of
 from ._plan import Occasion
-from ._store import Reports, Status, Store
+from ._reports import Reports, Status
+from ._store import Store
 from ._wire import Incoming
 
 LOG = logging.getLogger("uvicorn.error")

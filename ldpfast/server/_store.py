@@ -6,12 +6,10 @@ The messages of a transaction are stored together, and are folded into counts, a
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from enum import IntEnum
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -22,9 +20,9 @@ from .._person_keys import ID_BYTES
 from ..reports import Aggregator
 from ._engine import WRITES, Insert, engine_of, file_of, upsert, wait_for_turn
 from ._plan import Occasion, ServerPlan
+from ._reports import DIGEST_BYTES, Reports, Status
 from ._tables import CHANGED, MIGRATIONS, VERSION, about, batches, ids, metadata, occasions, refusals, states, surveys
 
-DIGEST_BYTES = 8
 ROW = ID_BYTES + DIGEST_BYTES
 FOLDED = 50_000  # messages that are folded together
 TOGETHER = 4  # batches in memory together
@@ -41,47 +39,6 @@ INSERT_IDS = sa.text(  # a driver counts the rows of a statement that begins wit
 KNOWN_IDS = sa.text(f"{ROWS} SELECT id, digest FROM ids WHERE occasion = :occasion AND id IN (SELECT id FROM given)")
 PARTS = batches.c.survey, batches.c.label, batches.c.size, batches.c.data
 NUMBER = sa.func.length(batches.c.data, type_=sa.Integer) // batches.c.size  # of messages of a batch
-
-
-class Status(IntEnum):
-    """What became of a report."""
-
-    ACCEPTED = 0
-    DUPLICATE = 1
-    CONFLICT = 2
-    CLOSED = 3
-
-
-@dataclass(frozen=True)
-class Reports:
-    """Valid reports, in order.
-
-    Attributes
-    ----------
-    occasions : list of Occasion
-    ids, messages : list of bytes
-    labels : list of str
-        Group of each person.
-    """
-
-    occasions: list[Occasion]
-    ids: list[bytes]
-    labels: list[str]
-    messages: list[bytes]
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Reports]) -> Reports:
-        """Return the reports of several parts, one part after the other."""
-        lists = ([one for part in parts for one in getattr(part, column.name)] for column in fields(cls))
-        return cls(*lists)
-
-    def digest(self, place: int) -> bytes:
-        """Return the digest of what must be the same if a report is sent again."""
-        text = self.labels[place].encode() + b"\0" + self.messages[place]
-        return hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest()
 
 
 class Store:

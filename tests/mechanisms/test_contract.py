@@ -742,6 +742,15 @@ def test_clip_maps_nan_and_infinities_to_the_documented_symbols(dtype):
     assert_reports_equal_to(residue, residue.privatize(np.array(far * 100, dtype), rng=5), x, clip=True)
 
 
+CATEGORY_KINDS = [
+    ldp.RandomizedResponse,
+    ldp.UnaryEncoding,
+    ldp.SubsetSelection,
+    ldp.HadamardResponse,
+    ldp.ProjectiveGeometryResponse,
+]
+
+
 @each("mechanism", MECHANISMS, ids=repr)
 def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mechanism, monkeypatch):
     """With the key of the seed in place of a fresh one, in the forms that have the short path and in those that do not."""
@@ -804,6 +813,29 @@ def test_categories_refuse_clip_before_the_data_are_read(mechanism, call):
     for x in ([0, 1], [-1], [10**9]):
         with pytest.raises(ValueError, match=r"^clip must be False for categories, got True$"):
             getattr(mechanism, call)(x, clip=True)
+
+
+@each(
+    "kind",
+    [
+        ldp.RandomizedResponse,
+        ldp.UnaryEncoding,
+        ldp.SubsetSelection,
+        ldp.HadamardResponse,
+        ldp.ProjectiveGeometryResponse,
+    ],
+)
+@each("k", [2, 3, 8, 9])
+@each("n", [1, 40, 1000])
+def test_the_first_code_beyond_the_last_is_refused(kind, k, n):
+    """In the dtype of the kernel, which checks such records while it reads them."""
+    mechanism = kind(k, 1.0)
+    for code in (k, k + 1):
+        x = np.zeros(n, mechanism.domain.dtype)
+        x[-1] = code
+        for call in (mechanism.privatize, mechanism.run):
+            with pytest.raises(ValueError, match=rf"index {n - 1} is outside"):
+                call(x)
 
 
 def test_every_mechanism_is_in_the_list():

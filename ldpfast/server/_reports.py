@@ -1,0 +1,53 @@
+"""Reports that are valid, and what becomes of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from enum import IntEnum
+
+from ._plan import Occasion
+
+DIGEST_BYTES = 8
+
+
+class Status(IntEnum):
+    """What became of a report."""
+
+    ACCEPTED = 0
+    DUPLICATE = 1
+    CONFLICT = 2
+    CLOSED = 3
+
+
+@dataclass(frozen=True)
+class Reports:
+    """Valid reports, in order.
+
+    Attributes
+    ----------
+    occasions : list of Occasion
+    ids, messages : list of bytes
+    labels : list of str
+        Group of each person.
+    """
+
+    occasions: list[Occasion]
+    ids: list[bytes]
+    labels: list[str]
+    messages: list[bytes]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Reports]) -> Reports:
+        """Return the reports of several parts, one part after the other."""
+        lists = ([one for part in parts for one in getattr(part, column.name)] for column in fields(cls))
+        return cls(*lists)
+
+    def digest(self, place: int) -> bytes:
+        """Return the digest of what must be the same if a report is sent again."""
+        text = self.labels[place].encode() + b"\0" + self.messages[place]
+        return hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest()
