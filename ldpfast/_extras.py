@@ -14,6 +14,7 @@ PACKAGES = {
     "sklearn": "scikit-learn",
     "frames": "pandas",
     "analysis": "formulaic and pandas",
+    "server": "starlette, uvicorn[standard], sqlalchemy, prometheus-client and matplotlib",
     "demo": "statsmodels, matplotlib and rich",
 }
 

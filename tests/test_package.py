@@ -134,3 +134,11 @@ def test_no_reader_executes_code():
                 ):
                     found.add((path.name, name))
     assert found == {("spark.py", "pickle.loads"), ("spark.py", "pickle.dumps")}
+
+
+def test_every_extra_that_is_asked_for_has_packages_to_name():
+    calls = re.compile(r"optional\(\s*\"[^\"]+\",\s*\"(\w+)\"")
+    asked = {extra for path in Path(ldp.__file__).parent.rglob("*.py") for extra in calls.findall(path.read_text())}
+    assert {"files", "server"} <= asked <= set(_extras.PACKAGES)
+    with pytest.raises(ImportError, match=r"^no_such_module is not installed: install starlette, uvicorn"):
+        _extras.optional("no_such_module", "server")
