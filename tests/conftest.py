@@ -15,7 +15,7 @@ from ldpfast import _core, _threads
 from .support.examples import EXAMPLES, KINDS, Example
 
 settings.register_profile(
-    "ldpfast", derandomize=True, deadline=None, max_examples=20, suppress_health_check=list(HealthCheck)
+    "ldpfast", derandomize=True, deadline=None, max_examples=40, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("ldpfast")
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots need no screen

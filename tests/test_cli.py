@@ -412,7 +412,8 @@ def test_an_output_keeps_its_links_and_permissions(tmp_path, survey, toml):
     assert stat.S_IMODE((tmp_path / "masked.parquet").stat().st_mode) == 0o640
 
 
-@pytest.mark.parametrize("name, times", [("SIGTERM", 3), pytest.param("SIGHUP", 1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [3, pytest.param(1, marks=pytest.mark.long)])
 def test_a_signal_removes_partial_files(tmp_path, toml, name, times):
     """The command waits for the end of its standard input when the signal comes."""
     output = tmp_path / "reports.parquet"

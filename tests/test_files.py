@@ -572,7 +572,8 @@ def test_several_files_are_one_table(tmp_path):
         SURVEY.run(table)
 
 
-@pytest.mark.parametrize("suffix, rows", [*((suffix, 3) for suffix in (*SUFFIXES, ".npy")), (".csv", N), (".npy", N)])
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".npy"])
+@pytest.mark.parametrize("rows", [3, pytest.param(N, marks=pytest.mark.long)])
 def test_copies_and_links_of_a_file_are_refused(tmp_path, suffix, rows):
     paths = [tmp_path / f"{name}{suffix}" for name in ("first", "copy", "old copy", "hard", "symbolic", "other")]
     first, copy, old_copy, hard, symbolic, other = paths

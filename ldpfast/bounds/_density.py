@@ -17,19 +17,20 @@ from ._problem import Problem, Solution, Solutions, register
 from ._tools import (
     DJW,
     INTEGRATED,
+    allow_overflow,
     coth_half,
     divergence_of,
     half_space,
 )
 
-MOST_CELLS = 1e60  # of a bound, which holds for any number; without privacy, the best one overflows
+MAX_CELLS = 1e60  # a lower bound holds for any number of cells or terms; the best number overflows at large epsilon
 MAX_TERMS = 65535.0
 
 
 FEW_DISTANCES = (0.15, 0.35, 0.5, 2 / 3)
 
 
-@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
+@allow_overflow
 def density(
     n: ArrayLike,
     epsilon: ArrayLike,
@@ -132,7 +133,7 @@ def _terms(n: Floats, beta: Floats, c: Floats, capacity: Floats, tight: Floats |
     x = np.maximum(2 * s**2, -np.log1p(-(s**2)))
     rise = x / (4 * n * capacity)
     crossing = np.minimum((ellipsoid / rise) ** (1 / (2 + 2 * beta)), (1 / (8 * rise)) ** (1 / 3))
-    crossing = np.minimum(crossing, MOST_CELLS)
+    crossing = np.minimum(crossing, MAX_CELLS)
     for m in (np.maximum(np.floor(crossing), 1.0), np.ceil(np.maximum(crossing, 1.0))):
         value = np.maximum(value, np.minimum(cap(m), rise * m**2) * (1 - s))
     if tight is not None:  # by the contraction of each divergence, C is at most 2 m tanh(epsilon / 2)^2
@@ -163,7 +164,7 @@ def _tents(n: Floats, slope: Floats, capacity: Floats, tight: Floats | None) -> 
         for c, power, constant in routes:
             rise = constant * divergence_of(s) / (n * c)  # g^2 <= rise m^power
             crossing = np.minimum((slope**2 / rise) ** (1 / power), rise ** (-1 / (power - 2)))
-            crossing = np.minimum(crossing, MOST_CELLS)
+            crossing = np.minimum(crossing, MAX_CELLS)
             for m in even(crossing):
                 value = np.maximum(
                     value, np.minimum(np.minimum(slope, m) ** 2, rise * m**power) / (12 * m**2) * (1 - s)

@@ -16,6 +16,7 @@ from ._tools import (
     DISTANCES,
     DJW,
     SQUARED,
+    allow_overflow,
     capacity,
     coth_half,
     divergence_of,
@@ -27,7 +28,7 @@ STEP_EXPONENT = 0.99
 CURVATURE = 0.75 / (4 * np.cosh(0.5) ** 2)
 
 
-@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
+@allow_overflow
 def logistic(
     n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, *, radius: ArrayLike = 1.0, method: str = "sharp"
 ) -> Bound:

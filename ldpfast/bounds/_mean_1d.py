@@ -15,6 +15,7 @@ from ._problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
     DJW,
     SQUARED,
+    allow_overflow,
     best_clipping,
     coth_half,
     two_points,
@@ -22,7 +23,7 @@ from ._tools import (
 )
 
 
-@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
+@allow_overflow
 def mean_1d(
     n: ArrayLike, epsilon: ArrayLike, *, moment: ArrayLike, radius: ArrayLike = 1.0, method: str = "sharp"
 ) -> Bound:

@@ -16,6 +16,7 @@ from ._problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
     DJW,
     SQUARED,
+    allow_overflow,
     coth_half,
     vectors,
 )
@@ -25,7 +26,7 @@ MAX_EPSILON = (
 )
 
 
-@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
+@allow_overflow
 def mean_l2(
     n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, *, radius: ArrayLike = 1.0, method: str = "sharp"
 ) -> Bound:

@@ -12,12 +12,13 @@ from ._contraction import check_small_epsilon
 from ._problem import Problem, Solution, Solutions, register
 from ._tools import (
     DJW,
+    allow_overflow,
     coth_half,
     two_points,
 )
 
 
-@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
+@allow_overflow
 def median(n: ArrayLike, epsilon: ArrayLike, *, radius: ArrayLike, method: str = "sharp") -> Bound:
     """Bound the excess of E|X - answer| over its minimum, for a median in [-radius, radius].
 

@@ -16,6 +16,7 @@ from ._problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
     DISTANCES,
     SQUARED,
+    allow_overflow,
     capacity,
     corners,
     divergence_of,
@@ -62,7 +63,7 @@ def _subset_code(k: Floats, rest: Floats, size: Floats) -> tuple[Floats, Floats]
     return np.where(exists, q, 0.5), np.where(exists, p - q, 1e-9)
 
 
-@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
+@allow_overflow
 def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, method: str = "sharp") -> Bound:
     """Bound the squared Euclidean error of the shares of k categories.
 

@@ -14,13 +14,14 @@ from ._problem import Problem, Solution, Solutions, register
 from ._tools import (
     DJW,
     SQUARED,
+    allow_overflow,
     coth_half,
     half_space,
     number_mean,
 )
 
 
-@np.errstate(over="ignore", divide="ignore")  # e^(2 epsilon) is infinite from 355 on, with the right limits
+@allow_overflow
 def sparse_mean(
     n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, *, radius: ArrayLike = 1.0, method: str = "sharp"
 ) -> Bound:

@@ -23,6 +23,8 @@ from ._methods import chi_factor, information_factor
 DISTANCES = (0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.75)  # total variation distances of the reports
 SQUARED, INTEGRATED = "squared error", "integrated squared error"
 DJW = "Duchi, Jordan, Wainwright 2018"
+# For functions of bounds: the square of e^epsilon is infinite for epsilon above 354, and the bounds have the right limits.
+allow_overflow = np.errstate(over="ignore", divide="ignore")
 
 
 def coth_half(a: Floats) -> Floats:

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 EXACT = 1 << 53  # integers up to this size are exact in doubles
 BOOLEANS, DOUBLES = frozenset([bool, np.bool_]), frozenset([float, np.float64])
-INTEGERS = frozenset(
-    [int, *(np.dtype(code).type for code in "bBhHiIlLqQ")]
-)  # other types count as integers, too: time spans
+INTEGERS = frozenset([int, *(np.dtype(code).type for code in "bBhHiIlLqQ")])  # not numpy.timedelta64, an np.integer
 PIECE_BYTES = 1 << 20  # bytes of records per piece, so that a piece stays in cache for all steps
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 BUSY_SECONDS = 30
+LOG_PAGES = 20_000  # of the write-ahead log, 80 MB: every commit changes many pages of the index of ids; fewer checkpoints copy them
 WRITES = "ldpfast_writes"  # option of connections whose transactions write
 SET_UP = 0x6C647066617374  # number of the lock of PostgreSQL for processes that start on one database
 
@@ -41,7 +42,7 @@ def engine_of(url: str) -> sa.Engine:
         cursor = connection.cursor()
         _use_wal(cursor)
         cursor.execute("PRAGMA synchronous = FULL")
-        cursor.execute("PRAGMA wal_autocheckpoint = 20000")
+        cursor.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         cursor.close()
 
     @sa.event.listens_for(engine, "begin")

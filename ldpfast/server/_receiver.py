@@ -26,8 +26,9 @@ from ._wire import Incoming
 
 LOG = logging.getLogger("uvicorn.error")
 TOGETHER = 20_000  # reports in one transaction
-QUIET = 0.005  # seconds without a new request that end the gathering; few large transactions write less to the disk
-MAX_GATHERING = 0.1  # seconds from the first request on
+# The writer gathers requests for one transaction, because few large ones write less to the disk.
+QUIET_SECONDS = 0.005  # without a new request, which end it
+MAX_GATHERING_SECONDS = 0.1
 MAX_WAITING = 100_000  # reports that wait for the disk
 FOLD_SECONDS = 10.0
 FOLD_MESSAGES = 50_000
@@ -161,12 +162,8 @@ class Receiver:
         statuses = await future
         if isinstance(statuses, UnavailableError):
             raise statuses
-        accepted, duplicate = statuses.count(Status.ACCEPTED), statuses.count(Status.DUPLICATE)
-        if accepted + duplicate < len(statuses):
-            refused |= {
-                place: REASONS[status] for place, status in zip(places, statuses, strict=True) if status in REASONS
-            }
-        return Outcome(accepted, duplicate, refused)
+        refused |= {place: REASONS[status] for place, status in zip(places, statuses, strict=True) if status in REASONS}
+        return Outcome(statuses.count(Status.ACCEPTED), statuses.count(Status.DUPLICATE), refused)
 
     # The thread -------------------------------------------------------------------------------------------------------
 
@@ -178,7 +175,7 @@ class Receiver:
             size = 0
             try:
                 first = self._jobs.get(timeout=FOLD_SECONDS if self.folds else None)
-                deadline = time.monotonic() + MAX_GATHERING
+                deadline = time.monotonic() + MAX_GATHERING_SECONDS
                 while True:
                     if first is None:
                         is_open = False
@@ -187,7 +184,7 @@ class Receiver:
                     size += first.size
                     if size >= TOGETHER or time.monotonic() > deadline:
                         break
-                    first = self._jobs.get(timeout=QUIET) if are_many else self._jobs.get_nowait()
+                    first = self._jobs.get(timeout=QUIET_SECONDS) if are_many else self._jobs.get_nowait()
             except queue.Empty:
                 pass
             if jobs:

@@ -21,11 +21,11 @@ from ..reports import Aggregator
 from ._engine import WRITES, Insert, engine_of, file_of, upsert, wait_for_turn
 from ._plan import Occasion, ServerPlan
 from ._reports import DIGEST_BYTES, Reports, Status
-from ._tables import CHANGED, MIGRATIONS, VERSION, about, batches, ids, metadata, occasions, refusals, states, surveys
+from ._tables import MIGRATIONS, VERSION, about, batches, ids, metadata, occasions, refusals, states, surveys
 
 ROW = ID_BYTES + DIGEST_BYTES
 FOLDED = 50_000  # messages that are folded together
-TOGETHER = 4  # batches in memory together
+READ_BATCHES = 4  # that a query fetches at once
 # Ids and digests that are given one after the other in one value: a statement for all is faster than one for each.
 ROWS = f"""
 WITH RECURSIVE
@@ -128,11 +128,12 @@ class Store:
         columns = {column["name"] for column in inspector.get_columns("occasions")}
         is_old = {1: "closed" not in columns, 2: inspector.has_table("messages")}
         for version in range(found, VERSION):
+            table, statements = MIGRATIONS[version]
             if not is_old[version]:
                 continue
             if connection.dialect.name == "postgresql":  # until older servers have stored what they acknowledge
-                connection.execute(sa.text(f"LOCK TABLE {CHANGED[version]} IN ACCESS EXCLUSIVE MODE"))
-            for statement in MIGRATIONS[version]:
+                connection.execute(sa.text(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"))
+            for statement in statements:
                 connection.execute(sa.text(statement))
         connection.execute(sa.update(about).values(version=VERSION))
 
@@ -255,7 +256,7 @@ class Store:
                 return {}
             rows = connection.execute(sa.select(states.c.label, states.c.state).where(states.c.survey == survey)).all()
             found: dict[str, Any] = {row.label: load(bytes(row.state)) for row in rows}
-            pending = sa.select(*PARTS).where(batches.c.survey == survey).execution_options(yield_per=TOGETHER)
+            pending = sa.select(*PARTS).where(batches.c.survey == survey).execution_options(yield_per=READ_BATCHES)
             for (_, label), part in _pieces(connection.execute(pending)):
                 aggregator = found.get(label) or self._surveys[survey].survey.aggregator()
                 found[label] = aggregator.update(part)
@@ -297,7 +298,7 @@ class Store:
 
     def pending(self, connection: sa.Connection) -> Iterator[tuple[Occasion, str, list[bytes]]]:
         """Yield the messages that are not folded, by survey and label, in pieces."""
-        chosen = sa.select(*PARTS).order_by(batches.c.place).execution_options(yield_per=TOGETHER)
+        chosen = sa.select(*PARTS).order_by(batches.c.place).execution_options(yield_per=READ_BATCHES)
         for (survey, label), part in _pieces(connection.execute(chosen)):
             if survey in self._surveys:
                 yield self._surveys[survey], label, part

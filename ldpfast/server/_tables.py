@@ -5,14 +5,17 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 VERSION = 3
-CHANGED = {1: "occasions", 2: "messages"}  # tables that a migration from a version changes
-MIGRATIONS = {  # from a version to the next one
-    1: ["ALTER TABLE occasions ADD COLUMN closed BOOLEAN NOT NULL DEFAULT FALSE"],
-    2: [
-        "INSERT INTO batches (survey, label, size, data) SELECT survey, label, length(message), message FROM messages "
-        "ORDER BY place",
-        "DROP TABLE messages",
-    ],
+# The table that is changed, and statements, from a version to the next one.
+MIGRATIONS: dict[int, tuple[str, list[str]]] = {
+    1: ("occasions", ["ALTER TABLE occasions ADD COLUMN closed BOOLEAN NOT NULL DEFAULT FALSE"]),
+    2: (
+        "messages",
+        [
+            "INSERT INTO batches (survey, label, size, data) SELECT survey, label, length(message), message FROM messages "
+            "ORDER BY place",
+            "DROP TABLE messages",
+        ],
+    ),
 }
 
 metadata = sa.MetaData()

@@ -353,8 +353,7 @@ def test_the_exact_law_of_all_neighboring_datasets(kind, share, n, epsilon, delt
             )
 
     assert worst(1.0) <= Decimal(delta) + Decimal("1e-24")  # e^-60 is left out
-    if epsilon <= 2:
-        assert worst(2 * scale * epsilon) > 2 * Decimal(delta)  # so the test detects noise that is too small
+    assert worst(2 * scale * epsilon) > 2 * Decimal(delta)  # so the test detects noise that is too small
 
 
 def test_bounds_of_neighbors_include_the_errors_of_doubles():

@@ -9,7 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
@@ -27,7 +27,6 @@ from ..support.reference import wide
 @pytest.mark.claim("Aggregators that are merged in any order have the same bytes.", "Reproducibility")
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(st.lists(st.integers(0, 200), max_size=6), st.randoms(use_true_random=False))
-@settings(max_examples=15)
 def test_merging_is_concatenation_in_any_order(kind, cuts, random):
     """The merged statistics must not depend on the order in which machines answer."""
     mechanism, reports = kind.mechanism, reports_of(kind, 200)

@@ -40,6 +40,7 @@ from ..support.server import (
     SURVEY,
     WRITE,
     body_of,
+    frame_of,
     line_of,
     postgres,
     postgres_programs,
@@ -105,6 +106,30 @@ def test_the_database_has_no_addresses_and_no_times(tmp_path):
         assert text.encode() not in files
     numbers = [cell for cell in cells if isinstance(cell, int | float)]
     assert [n for n in numbers for unit in (1, 1e3, 1e6, 1e9) if abs(n / unit - time.time()) < 86_400] == []
+
+
+@pytest.mark.parametrize("groups", [None, ["DE"]])
+def test_labels_that_are_no_group_are_refused(tmp_path, groups):
+    """Missing, undeclared, empty, and invalid text, as JSON and as frames; the report beside them is stored."""
+    good, *others = reports_of(SURVEY, 6)
+    known = b"" if groups is None else b"DE"
+    labels = [b"DE" if groups is None else b"", b"FR", b"\xff", "\ud800".encode("utf-8", "surrogatepass"), b"DE\xff"]
+    bad = range(1, 6)
+    body = b"".join(frame_of(report, label) for report, label in zip([good, *others], [known, *labels], strict=True))
+    with served(tmp_path, groups=groups) as client:
+        found = client.post("/reports", content=body, headers={"content-type": "application/octet-stream"}).json()
+        assert found == {
+            "accepted": 1,
+            "duplicate": 0,
+            "refused": [{"index": index, "reason": "group"} for index in bad],
+        }
+        texts = ["DE" if groups is None else None, "FR", "", "\ud800", 5]
+        lines = [line_of(good, groups and "DE"), *(line_of(one, text) for one, text in zip(others, texts, strict=True))]
+        assert client.post("/reports", content="\n".join(lines).encode(), headers=LINES).json() == {
+            **found,
+            "accepted": 0,
+            "duplicate": 1,
+        }
 
 
 @pytest.mark.claim("Of two messages with one id, the first one counts.", "Server")

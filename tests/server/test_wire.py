@@ -11,6 +11,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("sqlalchemy")
 
 from ldpfast.server._wire import BodyError, Incoming, TooManyError, read_frames, read_json_lines
+from ldpfast.survey._client import Report
+
+from ..support.server import frame_of
 
 ID = bytes(range(16))
 
@@ -19,9 +22,8 @@ def line(**changes):
     return json.dumps({"id": ID.hex(), "message": base64.b64encode(b"abc").decode(), **changes})
 
 
-def frame(label: bytes = b"", message: bytes = b"abc", id_: bytes = ID) -> bytes:
-    whole = id_ + bytes([len(label)]) + label + message
-    return len(whole).to_bytes(4, "little") + whole
+def frame(label: bytes = b"") -> bytes:
+    return frame_of(Report(ID, b"abc"), label)
 
 
 def test_lines_and_frames_give_the_same_reports():

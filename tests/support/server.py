@@ -43,6 +43,12 @@ def body_of(reports: list[Report], group: str | None = None) -> bytes:
     return "\n".join(line_of(report, group) for report in reports).encode()
 
 
+def frame_of(report: Report, label: bytes = b"") -> bytes:
+    """Return a report as a frame."""
+    whole = report.id + bytes([len(label)]) + label + report.message
+    return len(whole).to_bytes(4, "little") + whole
+
+
 def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))

@@ -70,12 +70,12 @@ def test_one_change_costs_half_of_the_rounds():
 def test_losses_grow_with_rounds_and_changes_and_never_exceed_the_second_responses():
     for question in (YesNo(), Choice(5), Mean(0, 1)):
         repeated = Repeated(question, permanent=3.0, round=1.0, rounds=300)
-        for rounds in (1, 2, 3, 100, 300):
-            losses = [repeated.loss(rounds, changes).epsilon for changes in (0, 1, 2, 5, 1000)]
+        for rounds in (1, 2, 3, 10, 100, 129, 300):
+            losses = [repeated.loss(rounds, changes).epsilon for changes in (0, 1, 2, 5, 299, 1000)]
             assert losses == sorted(losses)
             assert losses[0] <= repeated.first.epsilon_realized + 1e-8
             assert losses[-1] <= rounds * repeated.second.epsilon_realized * (1 + 1e-8)
-        by_rounds = [repeated.loss(rounds, 1).epsilon for rounds in (*range(1, 20), 127, 128, 129)]
+        by_rounds = [repeated.loss(rounds, 1).epsilon for rounds in (*range(1, 30), 127, 128, 129, 130)]
         assert by_rounds == sorted(by_rounds)
 
 
