@@ -11,7 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 
 BUSY_SECONDS = 30
-LOG_PAGES = 20_000  # of the write-ahead log, 80 MB: every commit changes many pages of the index of ids; fewer checkpoints copy them
+# Of the write-ahead log, 80 MB. Every commit changes many pages of the index of ids; rare checkpoints copy them less often.
+LOG_PAGES = 20_000
 WRITES = "ldpfast_writes"  # option of connections whose transactions write
 SET_UP = 0x6C647066617374  # number of the lock of PostgreSQL for processes that start on one database
 
