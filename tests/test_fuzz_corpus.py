@@ -24,12 +24,19 @@ CHANGES = 30  # random changes of each input, in chains of three
 
 
 def run(name: str, data: bytes) -> bool:
-    """Return whether an input is accepted; check the limits of time and memory."""
+    """Return whether an input is accepted; check the limits of time and memory.
+
+    The time is that of the processor, and an input over the limit is read once more: the first one of a reader imports libraries.
+    """
     tracemalloc.start()
-    start = time.monotonic()
     try:
-        accepted = targets.TARGETS[name].check(data)
-        assert time.monotonic() - start < targets.MAX_SECONDS
+        for _ in range(2):
+            start = time.process_time()
+            accepted = targets.TARGETS[name].check(data)
+            seconds = time.process_time() - start
+            if seconds < targets.MAX_SECONDS:
+                break
+        assert seconds < targets.MAX_SECONDS
         assert tracemalloc.get_traced_memory()[1] < targets.MAX_BYTES
     finally:
         tracemalloc.stop()
