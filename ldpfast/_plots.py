@@ -139,6 +139,10 @@ def draw_intervals(ax: Any, labels: Sequence[Any], value: Floats, low: Floats, h
     is_hollow : bool
         Whether there are hollow points, which the caption has to explain (`HOLLOW`).
     """
+    if not len(labels):
+        ax.set_yticks([])
+        ax.text(0.5, 0.5, "nothing was found", transform=ax.transAxes, ha="center", va="center", fontsize=9)
+        return False
     places, finite = np.arange(len(labels)), np.isfinite(low) & np.isfinite(high)
     thick = min(4.0, 50 * ax.bbox.height / ax.figure.dpi / len(labels))  # points; thinner where rows are narrow
     ends = np.column_stack([low, high, np.full(len(places), np.nan)])[finite]  # one line with gaps: fast for many rows

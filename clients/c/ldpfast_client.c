@@ -10,25 +10,41 @@
 #include "random/stream.c"
 #include "survey/assign.c"
 #include "survey/encode.c"
+#include "privatize/hadamard_response.c"
+#include "privatize/projective_response.c"
 #include "privatize/randomized_response.c"
 #include "privatize/subset_selection.c"
 #include "privatize/unary_row.h"
+#include "strings/sketch_response.h"
 
 void aes_forget(void) {} /* what is left in registers is for the caller to overwrite */
 
 /* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
 enum { HEADER = 88, PART = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
-enum { TABLE_VERSION = 3, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
+enum { TABLE_VERSION = 4, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
 /* Before the checksum, if there are waves: digest, number of turns, whether the series goes on, number of the wave. */
 enum { PANEL = 40, TURNS_AT = 32, ENDLESS_AT = 34, WAVE_AT = 36 };
 /* The same in rounds: digest, largest number of rounds of a person, number of the round. In the header they are a number of waves. */
 enum { ROUNDS_AT = 32, ROUND_AT = 36, IN_ROUNDS = 0xffff };
 /* After the numbers of the declared questions of a question in rounds: bits, shift, integers and description of the second response. */
 enum { SECOND = 64, SECOND_SHIFT_AT = 2, SECOND_INTEGERS_AT = 8, SECOND_DESCRIPTION_AT = 32 };
+/* After the numbers of the declared questions of a text: numbers of functions, buckets, parts and codes; of a projective space its order,
+ * length, and whether the tables of the field follow; then of each part the key, number of bytes, and coefficients. */
+enum { SKETCH = 32, ORDER_AT = 16, SPACE_LENGTH_AT = 20, TABLES_AT = 24, HASHES = 24, FUNCTION = 8 * COEFFICIENTS };
+enum { MAX_TEXT = MAX_STRING_BYTES - 1, MAX_ALPHABET = 253, MAX_BUCKETS = 1 << 20, MAX_SKETCH_CODES = 1 << 28 };
 enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, MAX_DECLARED = 1 << 15, MAX_WAVES = 1 << 10 };
 #define MAX_STEPS (1u << 31)
-enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP };
-enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3, SUBSET_SELECTION = 4, TWO_RESPONSES = 5 };
+enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP, AS_STRING };
+enum mechanism {
+    RANDOMIZED_RESPONSE = 1,
+    SYMMETRIC_UNARY = 2,
+    OPTIMIZED_UNARY = 3,
+    SUBSET_SELECTION = 4,
+    TWO_RESPONSES = 5,
+    SKETCH_RANDOMIZED = 6, /* reports of buckets by these mechanisms */
+    SKETCH_HADAMARD = 7,
+    SKETCH_PROJECTIVE = 8
+};
 
 /* Tags of the fields of derived keys. */
 enum {
@@ -42,14 +58,22 @@ enum {
     FIELD_TURN = 8,
     FIELD_REPORT_ID = 9
 };
-enum { FIELD_INTEGER = 16, FIELD_TEXT = 17, FIELD_BYTES = 18, FIELD_CATEGORY = 32, FIELD_NUMBERS = 33 };
+enum { FIELD_INTEGER = 16, FIELD_TEXT = 17, FIELD_BYTES = 18, FIELD_CATEGORY = 32, FIELD_NUMBERS = 33, FIELD_STRING = 34 };
 
 typedef struct {
-    uint32_t encoding, k; /* symbols, of which the last is "no answer" */
+    uint32_t encoding, k; /* symbols, of which the last is "no answer"; of a text, its largest number of symbols */
     uint32_t steps;
     double lower, upper;
     const uint8_t *edges; /* k - 2 of them */
+    const uint8_t *alphabet;
+    uint32_t characters; /* of the alphabet; 0: all bytes but 0 */
 } part;
+
+typedef struct {
+    uint32_t functions, buckets, parts, codes; /* codes of one function */
+    uint32_t order, length;
+    const uint8_t *tables, *hashes;
+} text_sketch;
 
 typedef struct {
     uint8_t bits;
@@ -66,6 +90,7 @@ typedef struct {
     const uint8_t *name, *description;
     response_coin coin, second; /* the second response of a round, if there is one */
     const uint8_t *second_description;
+    text_sketch sketch;
 } question;
 
 static uint16_t read_u16(const uint8_t *from)
@@ -98,7 +123,7 @@ static response_coin read_coin(uint8_t bits, const uint8_t *shift, const uint8_t
 static part read_part(const ldpfast_client *c, uint32_t number)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * number;
-    part p = {read_u32(at), read_u32(at + 4), 0, 0, 0, NULL};
+    part p = {read_u32(at), read_u32(at + 4), 0, 0, 0, NULL, NULL, 0};
     if (p.encoding == AS_LOW_HIGH) {
         p.lower = double_of(read_u64(at + 8));
         p.upper = double_of(read_u64(at + 16));
@@ -109,8 +134,28 @@ static part read_part(const ldpfast_client *c, uint32_t number)
         p.lower = double_of(read_u64(ends));
         p.upper = double_of(read_u64(ends + 8));
         p.steps = read_u32(at + 12);
+    } else if (p.encoding == AS_STRING) {
+        p.alphabet = c->table + read_u32(at + 8);
+        p.characters = read_u32(at + 12);
     }
     return p;
+}
+
+static int is_sketch(uint32_t mechanism)
+{
+    return mechanism == SKETCH_RANDOMIZED || mechanism == SKETCH_HADAMARD || mechanism == SKETCH_PROJECTIVE;
+}
+
+static text_sketch read_sketch(const uint8_t *at)
+{
+    text_sketch s = {read_u32(at), read_u32(at + 4), read_u32(at + 8), read_u32(at + 12), 0, 0, NULL, at + SKETCH};
+    s.order = read_u32(at + ORDER_AT);
+    s.length = read_u32(at + SPACE_LENGTH_AT);
+    if (read_u32(at + TABLES_AT)) {
+        s.tables = at + SKETCH;
+        s.hashes += 2 * s.order * ((size_t)s.order + 1);
+    }
+    return s;
 }
 
 static question read_question(const ldpfast_client *c, uint32_t number)
@@ -132,11 +177,17 @@ static question read_question(const ldpfast_client *c, uint32_t number)
         q.second = read_coin(second[0], second + SECOND_SHIFT_AT, second + SECOND_INTEGERS_AT);
         q.second_description = second + SECOND_DESCRIPTION_AT;
     }
+    if (is_sketch(q.mechanism))
+        q.sketch = read_sketch(numbers + 2);
     return q;
 }
 
 static size_t report_bytes(const question *q)
 {
+    if (is_sketch(q->mechanism)) {
+        const uint64_t codes = (uint64_t)q->sketch.parts * q->sketch.functions * q->sketch.codes;
+        return codes <= 1 << 8 ? 1 : codes <= 1 << 16 ? 2 : 4;
+    }
     if (q->mechanism != RANDOMIZED_RESPONSE && q->mechanism != TWO_RESPONSES)
         return (q->k + 7) / 8;
     return q->k <= 1 << 8 ? 1 : q->k <= 1 << 16 ? 2 : 4;
@@ -162,6 +213,9 @@ static int part_is_valid(const ldpfast_client *c, uint32_t number, uint64_t firs
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * number;
     const uint32_t encoding = read_u32(at), k = read_u32(at + 4);
+    if (encoding == AS_STRING)
+        return 1 <= k && k <= MAX_TEXT && read_u64(at + 16) == 0 && read_u32(at + 12) <= MAX_ALPHABET &&
+               is_inside(read_u32(at + 8), 4ull * read_u32(at + 12), first, end);
     if (k < 3 || k > MAX_SYMBOLS)
         return 0;
     if (encoding == AS_SYMBOL)
@@ -200,18 +254,92 @@ static int response_is_valid(uint32_t k, const response_coin *p)
            reciprocal == (((uint64_t)1 << (32 + p->shift)) + half - 1) / half;
 }
 
+/* Whether the tables of a field have its elements only, and those of 0 and 1 are such that no vector becomes 0. */
+static int field_is_valid(const uint8_t *tables, uint32_t order)
+{
+    const uint8_t *product = tables + order * order, *negative = product + order * order;
+    for (uint32_t i = 0; i < 2 * order * (order + 1); i++)
+        if (tables[i] >= order)
+            return 0;
+    for (uint32_t a = 0; a < order; a++)
+        if (product[a * order] != 0)
+            return 0;
+    return tables[0] == 0 && tables[order] == 1 && negative[0] == 0;
+}
+
+/* Writes the numbers of a projective space but for its tables, and returns whether there is such a space. */
+static int open_space(const text_sketch *s, projective_response *p)
+{
+    uint64_t power = 1, points = 0;
+    p->k = s->buckets;
+    p->order = s->order;
+    p->length = s->length;
+    p->prime = s->tables == NULL ? s->order : 0;
+    if (s->order < 2 || s->order > (s->tables == NULL ? MAX_PRIME_ORDER : MAX_TABLE_ORDER) || s->length < 2 ||
+        s->length > MAX_LENGTH)
+        return 0;
+    for (uint32_t i = 0; i <= s->length; i++) {
+        if (points >> 32 || (i < s->length && power >> 32))
+            return 0;
+        p->power[i] = (uint32_t)power;
+        p->first[i] = (uint32_t)points;
+        if (i < s->length) {
+            points += power;
+            power *= s->order;
+        }
+    }
+    return s->buckets <= p->first[s->length] && s->codes == p->first[s->length];
+}
+
+static int sketch_is_valid(const ldpfast_client *c, const uint8_t *at, uint32_t mechanism, uint32_t symbols, const response_coin *p,
+                           uint64_t end)
+{
+    const uint64_t start = (uint64_t)(at - c->table), order = read_u32(at + ORDER_AT), has_tables = read_u32(at + TABLES_AT);
+    const uint64_t tables = has_tables ? 2 * order * (order + 1) : 0;
+    projective_response space;
+    if (has_tables > 1 || read_u32(at + TABLES_AT + 4) != 0 || order > MAX_PRIME_ORDER || (has_tables && order > MAX_TABLE_ORDER) ||
+        tables > end - start - SKETCH)
+        return 0;
+    const text_sketch s = read_sketch(at);
+    if (s.functions == 0 || s.functions > MAX_FUNCTIONS || s.buckets < 2 || s.buckets > MAX_BUCKETS || s.parts == 0 ||
+        s.parts > MAX_SKETCH_PARTS || s.codes == 0 || s.codes > MAX_SKETCH_CODES ||
+        (uint64_t)s.parts * s.functions * s.codes > MAX_SKETCH_CODES)
+        return 0;
+    const uint64_t each = HASHES + (uint64_t)FUNCTION * s.functions;
+    if (s.parts * each > end - start - SKETCH - tables)
+        return 0;
+    for (uint32_t i = 0; i < s.parts; i++) {
+        const uint8_t *hashes = s.hashes + i * each;
+        const uint64_t bytes = read_u64(hashes + 16);
+        if (bytes == 0 || bytes > symbols)
+            return 0;
+        for (uint32_t j = 0; j < COEFFICIENTS * s.functions; j++)
+            if (read_u64(hashes + HASHES + 8 * (size_t)j) >= FIELD_PRIME)
+                return 0;
+    }
+    if (mechanism == SKETCH_RANDOMIZED)
+        return s.codes == s.buckets && order == 0 && s.length == 0 && !has_tables && response_is_valid(s.buckets, p);
+    if (p->shift != 0 || p->integer[0] == 0 || (p->integer[1] | p->integer[2]) != 0)
+        return 0;
+    if (mechanism == SKETCH_PROJECTIVE)
+        return p->bits == 64 && open_space(&s, &space) && (!has_tables || field_is_valid(s.tables, s.order));
+    return order == 0 && s.length == 0 && !has_tables && s.codes > s.buckets && (s.codes & (s.codes - 1)) == 0 &&
+           (p->bits == 64 || (1 <= p->bits && p->bits <= 32 && p->integer[0] >> p->bits == 0 &&
+                              (p->bits == 32 || s.codes <= (uint64_t)1 << (32 - p->bits))));
+}
+
 static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t first, uint64_t end)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * c->values + (size_t)QUESTION * number;
     const uint32_t count = read_u16(at), numbers = read_u32(at + 44);
-    const uint32_t second = at[4] == TWO_RESPONSES ? SECOND : 0;
+    const uint32_t second = at[4] == TWO_RESPONSES ? SECOND : is_sketch(at[4]) ? SKETCH : 0;
     if (count == 0 || count > SURVEY_PARTS || read_u16(at + 2) != 0 || !is_inside(numbers, 2 * count + second, first, end) ||
         read_u32(at + 12) == 0 || !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
         return 0;
     uint64_t k = 1;
     for (uint32_t i = 0; i < count; i++) {
         const uint16_t one = read_u16(c->table + numbers + 2 * (size_t)i);
-        if (one >= c->values)
+        if (one >= c->values || (read_part(c, one).encoding == AS_STRING) != is_sketch(at[4]))
             return 0;
         for (uint32_t j = 0; j < i; j++)
             if (one == read_u16(c->table + numbers + 2 * (size_t)j))
@@ -220,9 +348,14 @@ static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t 
         if (k > MAX_SYMBOLS)
             return 0;
     }
+    const response_coin own = read_coin(at[5], at + 6, at + 16);
+    if (is_sketch(at[4]) && (count > 1 || !sketch_is_valid(c, c->table + numbers + 2, at[4], (uint32_t)k, &own, end)))
+        return 0;
     const question q = read_question(c, number);
     if (q.tickets == 0 || q.tickets > (c->answers == 1 ? MAX_TICKETS : 1))
         return 0;
+    if (is_sketch(q.mechanism))
+        return !c->rounds;
     const response_coin *p = &q.coin;
     if (c->rounds || q.mechanism == TWO_RESPONSES) /* there are two responses in rounds, and only there */
         return c->rounds && q.mechanism == TWO_RESPONSES && response_is_valid(q.k, p) && response_is_valid(q.k, &q.second);
@@ -479,6 +612,80 @@ static void write_set(const question *q, stream_key *key, uint32_t symbol, uint8
     privatize_subset_selection_u16(&p, key, 0, &record, 1, report);
 }
 
+/* Writes a text as the symbols of its bytes, or of its characters, padded with zeros. */
+static void write_symbols(const part *p, const ldpfast_value *value, uint8_t *row)
+{
+    const uint8_t *text = value->text;
+    const size_t bytes = text == NULL ? 0 : value->text_bytes;
+    size_t to = 0;
+    memset(row, 0, MAX_STRING_BYTES);
+    for (size_t i = 0; i < bytes && to < p->k;) {
+        const uint8_t lead = text[i++];
+        if (p->characters == 0) {
+            if (lead == 0)
+                return;
+            row[to++] = lead;
+            continue;
+        }
+        if (lead >> 6 == 2) /* without the start of a character */
+            continue;
+        uint32_t character = lead < 0x80 ? lead : lead < 0xe0 ? lead & 0x1f : lead < 0xf0 ? lead & 0xf : lead & 7u;
+        for (; i < bytes && text[i] >> 6 == 2; i++)
+            character = character << 6 | (text[i] & 0x3f);
+        uint32_t symbol = 1;
+        for (uint32_t j = 0; j < p->characters; j++)
+            symbol = choose_u32(-(uint32_t)(read_u32(p->alphabet + 4 * (size_t)j) == character), j + 1, symbol);
+        row[to++] = (uint8_t)symbol;
+    }
+}
+
+/* Writes the report of a bucket, and returns its code. */
+static uint32_t bucket_code(const question *q, stream_key *key, uint32_t bucket)
+{
+    const text_sketch *s = &q->sketch;
+    uint32_t code = 0;
+    if (q->mechanism == SKETCH_RANDOMIZED) {
+        uint8_t report[4] = {0};
+        write_response(s->buckets, &q->coin, key, bucket, report);
+        code = read_u32(report);
+    } else if (q->mechanism == SKETCH_HADAMARD) {
+        const hadamard_response p = {q->coin.integer[0], s->buckets, s->codes - 1, q->coin.bits};
+        privatize_hadamard_response_u32_u32(&p, key, 0, &bucket, 1, &code);
+    } else {
+        projective_response p;
+        open_space(s, &p);
+        p.heads = q->coin.integer[0];
+        if (s->tables != NULL) {
+            const uint8_t *product = s->tables + s->order * s->order, *negative = product + s->order * s->order;
+            for (uint32_t a = 0; a < s->order; a++) {
+                memcpy(p.sum[a], s->tables + a * s->order, s->order);
+                memcpy(p.product[a], product + a * s->order, s->order);
+            }
+            memcpy(p.negative, negative, s->order);
+            memcpy(p.inverse, negative + s->order, s->order);
+        }
+        privatize_projective_response_u32_u32(&p, key, 0, &bucket, 1, &code);
+    }
+    return code;
+}
+
+static void write_sketch(const question *q, stream_key *key, const uint8_t *row, uint8_t *report)
+{
+    const text_sketch *s = &q->sketch;
+    uint64_t coefficient[COEFFICIENTS];
+    reader words;
+    reader_open(&words, key, STREAM_SKETCH_PARTS, 0, 2);
+    const uint32_t number = draw_part(&words, s->parts), function = (uint32_t)word_below(&words, s->functions);
+    const uint8_t *hashes = s->hashes + (HASHES + (size_t)FUNCTION * s->functions) * number;
+    memcpy(coefficient, hashes + HASHES + (size_t)FUNCTION * function, sizeof coefficient);
+    const string_hashes h = {{read_u64(hashes), read_u64(hashes + 8)}, coefficient, 1, s->buckets, (uint32_t)read_u64(hashes + 16)};
+    uint32_t bucket = bucket_of(&h, 0, fingerprint(&h, row));
+    const uint32_t code = (number * s->functions + function) * s->codes + bucket_code(q, key, bucket);
+    memcpy(report, &code, report_bytes(q));
+    key_wipe(&bucket, sizeof bucket);
+    key_wipe(&words, sizeof words);
+}
+
 static void write_report(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
 {
     if (q->mechanism == RANDOMIZED_RESPONSE || q->mechanism == TWO_RESPONSES) {
@@ -520,7 +727,11 @@ static void answer_question(const ldpfast_client *c, const coin_source *from, ui
     uint32_t symbol = 0;
     stream_key key;
     cell cells[SURVEY_PARTS];
-    for (uint32_t i = 0; i < q->count; i++)
+    uint8_t row[MAX_STRING_BYTES];
+    const int is_text = is_sketch(q->mechanism);
+    if (is_text)
+        write_symbols(&q->parts[0], &values[q->number[0]], row);
+    for (uint32_t i = 0; i < q->count && !is_text; i++)
         cells[i] = cell_of(&q->parts[i], &values[q->number[i]]);
     if (from->master != NULL) {
         uint8_t bytes[KEY_BYTES];
@@ -531,17 +742,23 @@ static void answer_question(const ldpfast_client *c, const coin_source *from, ui
     } else {
         derivation d;
         open_derivation(&d, from->secret, c->table + SERIES_AT, 0, q, NULL, from->person);
-        for (uint32_t i = 0; i < q->count; i++)
+        if (is_text)
+            absorb_field(&d, FIELD_STRING, row, q->parts[0].k + 1);
+        for (uint32_t i = 0; i < q->count && !is_text; i++)
             absorb_cell(&d, &q->parts[i], &cells[i]);
         close_derivation(&d, &key);
     }
-    for (uint32_t i = 0; i < q->count; i++)
+    if (is_text)
+        write_sketch(q, &key, row, report);
+    for (uint32_t i = 0; i < q->count && !is_text; i++)
         symbol = symbol * q->parts[i].k + symbol_of(&q->parts[i], &cells[i], &key, i);
-    write_report(q, &key, symbol, report);
+    if (!is_text)
+        write_report(q, &key, symbol, report);
     if (q->mechanism == TWO_RESPONSES)
         answer_in_round(c, from, q, report);
     key_wipe(&key, sizeof key);
     key_wipe(cells, sizeof cells);
+    key_wipe(row, sizeof row);
     key_wipe(&symbol, sizeof symbol);
 }
 

@@ -1,7 +1,7 @@
 /* Client of a survey of ldpfast: turns the answers of a person into a message. docs/clients.md has the formats and the threats.
  *
  * Nothing is allocated, and no function of a C library is called but memcpy and memset. No branch and no address depends on an
- * answer or a private coin. */
+ * answer or a private coin, except for texts: their time depends on the number of bytes, and on the characters. */
 #ifndef LDPFAST_CLIENT_H
 #define LDPFAST_CLIENT_H
 
@@ -38,22 +38,33 @@ typedef struct {
     uint32_t rounds; /* largest number of rounds that a person answers, or 0 */
 } ldpfast_client;
 
-/* The answer to a declared question: a number, for `Mean` and `Histogram`, or the index of a category, for `YesNo` (0 is no) and
- * `Choice`. A number that is NaN and an index of a category that does not exist are "no answer". The other member is not read. */
+/* The answer to a declared question: a number, for `Mean` and `Histogram`; the index of a category, for `YesNo` (0 is no) and
+ * `Choice`; or a text, for `Text`. A number that is NaN, an index of a category that does not exist, and a text without bytes are "no
+ * answer". Other members are not read. */
 typedef struct {
     double number;
     uint32_t category;
+    const void *text;
+    size_t text_bytes;
 } ldpfast_value;
 
 static inline ldpfast_value ldpfast_number(double number)
 {
-    const ldpfast_value value = {number, LDPFAST_NO_CATEGORY};
+    const ldpfast_value value = {number, LDPFAST_NO_CATEGORY, NULL, 0};
     return value;
 }
 
 static inline ldpfast_value ldpfast_category(uint32_t category)
 {
-    const ldpfast_value value = {__builtin_nan(""), category};
+    const ldpfast_value value = {__builtin_nan(""), category, NULL, 0};
+    return value;
+}
+
+/* Valid UTF-8, or any bytes if the question has no alphabet. It must stay where it is until the message is written. What is too long
+ * is cut, and a character that the alphabet lacks is replaced by its first. */
+static inline ldpfast_value ldpfast_text(const void *text, size_t bytes)
+{
+    const ldpfast_value value = {__builtin_nan(""), LDPFAST_NO_CATEGORY, text, bytes};
     return value;
 }
 

@@ -7,8 +7,8 @@ export type Label =
   | { integer: string }
   | { tuple: (number | boolean | string | null | Label)[] };
 
-/** An answer. What is missing or unknown counts as "no answer". A Date is a day in UTC. */
-export type Value = number | bigint | boolean | string | Date | Label | null | undefined;
+/** An answer. What is missing or unknown counts as "no answer". A Date is a day in UTC, and bytes are a text. */
+export type Value = number | bigint | boolean | string | Uint8Array | Date | Label | null | undefined;
 
 export interface SurveyFiles {
   /** The text of `survey.client_schema()`, or what `JSON.parse` makes of it. */

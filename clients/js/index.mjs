@@ -3,7 +3,8 @@
 const KEY_BYTES = 32;
 const ID_BYTES = 16;
 const TOGETHER = 1000; // reports in one request
-const VALUE_BYTES = 16; // a number in 8 bytes, a category in 4, and padding
+const VALUE_BYTES = 24; // a number in 8 bytes, a category, the address of a text and its number of bytes in 4 each, and padding
+const TEXT_BYTES = 1024; // room for a text: 255 characters of up to 4 bytes
 const NO_CATEGORY = 0xffffffff;
 const DAY = 86_400_000; // milliseconds
 const DIGEST_AT = 16; // in the table
@@ -25,10 +26,11 @@ export class SurveyClient {
     this.#strict = strict;
     this.#columns = questions.map((question) => ({ name: question.column ?? question.name, value: reader(question) }));
     const values = align(tableEnd);
-    const key = values + VALUE_BYTES * this.#columns.length;
+    const texts = values + VALUE_BYTES * this.#columns.length;
+    const key = texts + TEXT_BYTES * questions.filter((question) => question.question === "Text").length;
     const message = key + KEY_BYTES;
     const capacity = Math.max(exports.messageBytes(), ID_BYTES);
-    this.#layout = { values, key, message, capacity, person: message + capacity };
+    this.#layout = { values, texts, key, message, capacity, person: message + capacity };
     if (storage !== null) {
       this.#ledger = new Ledger(storage, `ldpfast-${toHex(this.#newLedger()).slice(24, 24 + SERIES_DIGITS)}`);
       if (this.#ledger.read() === null) this.#ledger.write(this.#newLedger());
@@ -247,21 +249,28 @@ export class SurveyClient {
     }
     const bytes = asBytes(name, key);
     if (bytes.length !== KEY_BYTES) throw new RangeError(`${name} must have ${KEY_BYTES} bytes, got ${bytes.length}`);
-    const { values, key: at, person } = this.#layout;
+    const { values, texts, key: at, person } = this.#layout;
     reserve(this.#exports.memory, person + more);
     const out = new DataView(this.#exports.memory.buffer, values, VALUE_BYTES * this.#columns.length);
     const read = this.#columns.map((column) => column.value(has(column.name) ? record[column.name] : null));
     if (this.#strict) {
       this.#columns.forEach(({ name }, i) => {
         const isMissing = !has(name) || record[name] === null || record[name] === undefined;
-        if (!isMissing && Number.isNaN(read[i].number) && read[i].category === NO_CATEGORY) {
+        if (!isMissing && !isDeclared(read[i])) {
           throw new RangeError(`column ${JSON.stringify(name)} must have a declared value, got ${shown(record[name])}`);
         }
       });
     }
-    read.forEach(({ number, category }, i) => {
+    let text = texts;
+    read.forEach(({ number, category, bytes }, i) => {
       out.setFloat64(VALUE_BYTES * i, number, true);
       out.setUint32(VALUE_BYTES * i + 8, category, true);
+      if (bytes === undefined) return;
+      const kept = bytes.subarray(0, TEXT_BYTES);
+      view(this.#exports, text, kept.length).set(kept);
+      out.setUint32(VALUE_BYTES * i + 12, text, true);
+      out.setUint32(VALUE_BYTES * i + 16, kept.length, true);
+      text += TEXT_BYTES;
     });
     view(this.#exports, at, KEY_BYTES).set(bytes);
     return at;
@@ -350,8 +359,9 @@ class Queue {
 
 // Values ----------------------------------------------------------------------------------------------------------------
 
-/** Returns the function from a value to the number or the category of a question. It never throws. */
+/** Returns the function from a value to the number, the category or the text of a question. It never throws. */
 function reader(question) {
+  if (question.question === "Text") return textOf(question);
   const read = question.question === "Mean" || question.question === "Histogram" ? numberOf : categoryOf(question);
   return (value) => {
     try {
@@ -359,6 +369,23 @@ function reader(question) {
     } catch {
       return { number: NaN, category: NO_CATEGORY };
     }
+  };
+}
+
+function isDeclared({ number, category, isWhole }) {
+  return !Number.isNaN(number) || category !== NO_CATEGORY || isWhole === true;
+}
+
+/** Texts are sent as UTF-8. What is neither a text nor bytes is "no answer". */
+function textOf({ max_bytes: most, alphabet }) {
+  return (value) => {
+    const isText = typeof value === "string" || value instanceof Uint8Array;
+    const bytes = typeof value === "string" ? new TextEncoder().encode(value) : isText ? value : new Uint8Array(0);
+    const known = alphabet === null ? null : new Set(alphabet);
+    const isKnown = () => [...new TextDecoder().decode(bytes)].every((character) => known.has(character));
+    const length = known === null ? bytes.length : [...new TextDecoder().decode(bytes)].length;
+    const isWhole = isText && length <= most && (known === null ? !bytes.includes(0) : isKnown());
+    return { number: NaN, category: NO_CATEGORY, bytes, isWhole };
   };
 }
 

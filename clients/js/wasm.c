@@ -9,7 +9,9 @@ void *memset(void *to, int value, size_t bytes) { return __builtin_memset(to, va
 
 #define EXPORT(name) __attribute__((export_name(name)))
 
-_Static_assert(sizeof(ldpfast_value) == 16 && offsetof(ldpfast_value, category) == 8, "index.mjs writes this layout");
+_Static_assert(sizeof(ldpfast_value) == 24 && offsetof(ldpfast_value, category) == 8 && offsetof(ldpfast_value, text) == 12 &&
+                   offsetof(ldpfast_value, text_bytes) == 16,
+               "index.mjs writes this layout");
 
 static ldpfast_client client;
 

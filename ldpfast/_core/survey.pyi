@@ -16,6 +16,8 @@ FAULTS: tuple[str, ...]
 class Column:
     @property
     def n(self) -> int: ...
+    @property
+    def row_bytes(self) -> int: ...
     def __new__(
         cls,
         kind: str,
@@ -25,9 +27,11 @@ class Column:
         n: int,
         base: int = 0,
         table: NDArray[Any] | None = None,
+        row_bytes: int = 0,
     ) -> Self: ...
     def numbers(self, first: int, n: int) -> NDArray[Any]: ...
     def symbols(self, first: int, n: int) -> NDArray[Any]: ...
+    def strings(self, first: int, n: int) -> NDArray[Any]: ...
 
 class SurveyKernel:
     @property
@@ -36,7 +40,7 @@ class SurveyKernel:
     def item_count(self) -> int: ...
     def __new__(
         cls,
-        parts: list[tuple[str, int, bool, float, float, NDArray[Any] | None, int]],
+        parts: list[tuple[str, int, bool, float, float, NDArray[Any] | None, int, int]],
         items: list[tuple[tuple[int, ...], Kernel, int]],
         answers: int,
         thresholds: NDArray[Any],

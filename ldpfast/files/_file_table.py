@@ -81,11 +81,14 @@ class FileTable(Source):
             open_table(path, [])
         self._cells: dict[str, tuple[Any, ...] | None] = {}
         self._spellings: dict[str, list[tuple[str, ...]] | None] = {}
+        self._texts: dict[str, bool] = {}  # whether a column is read as it is
         for name, question in questions.items():
             column, spellings = question.column or name, question.spellings()
             cells = None if spellings is None else question.cells
+            is_text = question.row_bytes > 0
             if (
                 self._spellings.setdefault(column, spellings) != spellings
+                or self._texts.setdefault(column, is_text) != is_text
                 or self._cells.setdefault(column, cells) != cells
             ):
                 raise ValueError(f"column {column!r} must answer questions of one kind, with the same categories")
@@ -126,7 +129,7 @@ class FileTable(Source):
         return Piece(start, n, cut, self._place)
 
     def _converted(self, file: TableFile, name: str, values: Any, start: int) -> Any:
-        if name not in self._spellings:
+        if self._texts.get(name, True):
             return file.plain(name, values)
         spellings = self._spellings[name]
         if spellings is not None:

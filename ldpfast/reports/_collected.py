@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,6 +30,7 @@ from ._batches import new_names, read_batches
 if TYPE_CHECKING:
     from ._question import Question
 
+MAX_BYTES = 1 << 30  # of the counts of all groups
 MAGIC = b"LDPGRUP\x01"  # the last byte is the version of the layout
 
 
@@ -63,6 +65,7 @@ class Collected:
         numbers = self.groups.numbers(column)
         new = len(self.groups.values) - len(self.n)
         if new:
+            require_room(self.question, len(self.groups.values))
             self.n, *self.states = (_with_empty_groups(counts, new) for counts in (self.n, *self.states))
         return numbers, len(self.n)
 
@@ -76,6 +79,16 @@ class Collected:
         if self.groups is None:
             return Aggregator.of_states(self.question, [state[0] for state in self.states], int(self.n[0]))
         return GroupedAggregator(self.question, self.groups.values, self.states, self.n, by=self.groups.by)
+
+
+def require_room(question: Question[Any], groups: int) -> None:
+    """Raise if the counts of so many groups would have more than `MAX_BYTES`."""
+    each = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in question.state_layouts)
+    if groups > 1 and groups * each > MAX_BYTES:
+        raise ValueError(
+            f"by must divide people into at most {max(1, MAX_BYTES // each)} groups, because the counts of a group have "
+            f"{each / 1e6:.3g} MB and those of all groups at most {MAX_BYTES / 1e9:.3g} GB, got {groups}"
+        )
 
 
 def _with_empty_groups(counts: AnyArray, new: int) -> AnyArray:
@@ -167,7 +180,8 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         ------
         TypeError, ValueError
             If `other` is not a GroupedAggregator, or its reports answer another question; if people are divided by other
-            columns; if a batch was counted in both. Nothing is changed then.
+            columns; if a batch was counted in both; if the counts of all groups would have more than 2^30 bytes. Nothing is
+            changed then.
         """
         if not isinstance(other, GroupedAggregator):
             raise TypeError(f"other must be a GroupedAggregator, got {type(other).__name__}")
@@ -186,6 +200,8 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         numbers = dict(self._numbers)
         places = np.array([numbers.setdefault(value, len(numbers)) for value in other], np.intp)
         new = len(numbers) - len(self)
+        if new:
+            require_room(self.question, len(numbers))
         n, *states = (_with_empty_groups(counts, new) for counts in (self._n, *self._states))
         joined = [state[places] for state in states]
         self.question.combine(joined, other._states)

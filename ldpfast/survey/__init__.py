@@ -26,6 +26,7 @@ from ._repeated_client import RepeatedClient
 from ._repeated_survey import RepeatedSurvey, SurveyRound
 from ._result import SurveyResult
 from ._survey import Survey
+from ._text import Text, TextAnswer
 from ._versions import Loss
 from ._weighting import poststratify, rake
 from ._yes_no import YesNo
@@ -52,6 +53,8 @@ __all__ = [
     "SurveyResult",
     "SurveyRound",
     "Table",
+    "Text",
+    "TextAnswer",
     "YesNo",
     "compare",
     "k_sample",

@@ -219,6 +219,11 @@ class Answer(Estimate[Any]):
         return described
 
     @property
+    def note(self) -> str:
+        """What has to be known about the answer, as a sentence; empty for declared answers."""
+        return ""
+
+    @property
     def axes(self) -> tuple[tuple[Any, ...], ...]:
         """Labels of each axis of the value; empty for a single number."""
         if self._axes is not None:

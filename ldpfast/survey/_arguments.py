@@ -29,7 +29,9 @@ def checked_questions(questions: Any) -> dict[str, Any]:
         if not isinstance(name, str) or not name or name == LABEL:
             raise ValueError(f"questions must have non-empty names other than {LABEL!r}, got {name!r}")
         if not isinstance(question, SurveyQuestion):
-            raise TypeError(f"question {name!r} must be a YesNo, Choice, Mean, Histogram or Cross, got {question!r}")
+            raise TypeError(
+                f"question {name!r} must be a YesNo, Choice, Mean, Histogram, Text or Cross, got {question!r}"
+            )
     plain = declared(questions)
     for name, question in questions.items():
         if isinstance(question, Cross):
@@ -37,6 +39,10 @@ def checked_questions(questions: Any) -> dict[str, Any]:
                 if part not in plain:
                     listed = ", ".join(map(repr, plain))
                     raise ValueError(f"question {name!r} must combine questions out of {listed}, got {part!r}")
+                if plain[part].row_bytes:
+                    raise ValueError(
+                        f"question {name!r} must combine questions with declared answers, got the Text {part!r}"
+                    )
     return dict(questions)
 
 

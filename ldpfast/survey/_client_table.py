@@ -16,13 +16,16 @@ from ._two_responses import TwoResponses
 if TYPE_CHECKING:
     from ._survey import Survey
 
-MAGIC = b"LDPCLNT\x03"  # whose last byte is the version of the table
+MAGIC = b"LDPCLNT\x04"  # whose last byte is the version of the table
 RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY, SUBSET_SELECTION, TWO_RESPONSES = 1, 2, 3, 4, 5
+# Reports of the buckets of texts, by randomized response, Hadamard response and projective geometry response.
+SKETCH_RANDOMIZED, SKETCH_HADAMARD, SKETCH_PROJECTIVE = 6, 7, 8
 IN_ROUNDS = 0xFFFF  # in the place of the number of waves
 CHECKSUM_BYTES = 16
 _HEADER = struct.Struct("<8sB3xI32sHHHH32s")
 _PANEL, _ROUND = struct.Struct("<32sHHI"), struct.Struct("<32sII")
 _SECOND = struct.Struct("<BxH4x3Q32s")
+_SKETCH, _HASHES = struct.Struct("<7I4x"), struct.Struct("<2QQ")
 _PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<H2xBBHII3QII32s")
 
 
@@ -51,7 +54,7 @@ def client_table(survey: Survey) -> bytes:
     parts, questions, rest = [], [], bytearray()
     for question in declared:
         encoding, numbers, more = question.client_part(start + len(rest))
-        parts.append(_PART.pack(encoding, question.k, numbers))
+        parts.append(_PART.pack(encoding, question.max_bytes if isinstance(question, Text) else question.k, numbers))
         rest += more
     asked = zip(layout.items, layout.places, layout.weights, layout.descriptions, strict=True)
     for q, (item, places, weight, description) in enumerate(asked):
@@ -60,6 +63,8 @@ def client_table(survey: Survey) -> bytes:
         mechanism = survey.mechanisms[item.name]
         if isinstance(mechanism, TwoResponses):
             numbers += _SECOND.pack(*_coin_of(mechanism.second)[1:], description)
+        if isinstance(mechanism, SketchResponse):
+            numbers += _sketch_bytes(mechanism)
         sizes = (len(places), kind, bits, shift, at + len(numbers), len(name))
         questions.append(_QUESTION.pack(*sizes, *integers, weight, at, survey._permanent(q)))
         rest += numbers + name
@@ -79,6 +84,20 @@ def client_table(survey: Survey) -> bytes:
     return body + cmac(bytes(32), body)
 
 
+def _sketch_bytes(mechanism: SketchResponse) -> bytes:
+    """Return the hash functions of a mechanism, and the projective space of the reports about their buckets, if there is one."""
+    order, length, tables = 0, 0, b""
+    if isinstance(mechanism.response, ProjectiveGeometryResponse):
+        space = mechanism.response.space
+        order, length, tables = space.order, space.length, space.table_bytes()
+    codes = mechanism.response.report.k
+    sizes = (mechanism.functions, mechanism.buckets, len(mechanism._hashes), codes, order, length, len(tables) > 0)
+    hashes = [
+        _HASHES.pack(*part.key, part.bytes) + part.coefficients.astype("<u8").tobytes() for part in mechanism._hashes
+    ]
+    return _SKETCH.pack(*sizes) + tables + b"".join(hashes)
+
+
 def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
     """Return number, bits, shift and three integers of a mechanism; of two responses, the integers of the first.
 
@@ -87,6 +106,12 @@ def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
     if isinstance(mechanism, TwoResponses):
         return TWO_RESPONSES, *_coin_of(mechanism.first)[1:]
     coin: Any = mechanism._coin
+    if isinstance(mechanism, SketchResponse):
+        response = mechanism.response
+        if isinstance(response, RandomizedResponse):
+            return SKETCH_RANDOMIZED, *_coin_of(response)[1:]
+        kind = SKETCH_HADAMARD if isinstance(response, HadamardResponse) else SKETCH_PROJECTIVE
+        return kind, coin.bits, 0, coin.heads, 0, 0
     if isinstance(mechanism, RandomizedResponse):
         direct = coin.keep - coin.words_per_symbol
         return RANDOMIZED_RESPONSE, coin.bits, coin.shift, direct, coin.words_per_symbol, coin.reciprocal

@@ -14,8 +14,10 @@ from .. import _check
 from .._plots import draw_intervals, draw_trends, panels_of_rows, text_of
 from .._table import Table
 from .._typing import Floats
+from .._warnings import warn
 from ..results import Estimate, LabeledEstimate, require_alike, require_no_overlap
 from ._answers import Answer
+from ._text import TextAnswer
 
 if TYPE_CHECKING:
     from ._result import SurveyResult
@@ -222,6 +224,8 @@ def compare(
     -----
     SmallSampleWarning
         If limits are normal and there are too few reports.
+    UserWarning
+        If a question is left out because its answers are texts.
 
     Notes
     -----
@@ -249,8 +253,19 @@ def compare(
         raise ValueError(f"reference must be one of {', '.join(map(repr, names))}, got {reference!r}")
     answers = {name: _answers_of(name, result) for name, result in results.items()}
     questions = [question for question in answers[names[0]] if all(question in found for found in answers.values())]
+    texts = [
+        question for question in questions if any(isinstance(found[question], TextAnswer) for found in answers.values())
+    ]
+    questions = [question for question in questions if question not in texts]
     if not questions:
-        raise ValueError("results must have a question in common, got none")
+        raise ValueError("results must have a question in common whose answers are declared, got none")
+    if texts:
+        listed = ", ".join(map(repr, texts))
+        warn(
+            f"texts that were found cannot be compared without bias, so that questions are left out: {listed}; the shares of "
+            "texts that you name can, see TextAnswer.shares",
+            UserWarning,
+        )
     if reference is None:
         pairs = list(zip(names[1:], names, strict=False))
     else:

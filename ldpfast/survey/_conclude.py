@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._warnings import warn
 from ..reports import Aggregator
 from ._answers import Answer
 from ._cross import CrossAnswer
@@ -19,6 +20,7 @@ from ._mechanisms import uses_numbers
 from ._pooled import pooled
 from ._result import SurveyResult
 from ._shares import Shares
+from ._text import Text, TextSearch
 
 if TYPE_CHECKING:
     from ._survey import Survey
@@ -55,11 +57,20 @@ def conclude(
         Aggregator.of_states(mechanism, [state], n if np.all(n) else np.maximum(n, 1))
         for mechanism, state, n in zip(layout.mechanisms, states[2:], asked_of, strict=True)
     ]
-    numbers = sum(_numbers_of(layout, item) for item in layout.items)
+    questions = {item.name: layout.declared[item.parts[0]] for item in layout.items}
+    texts = {name: question for name, question in questions.items() if isinstance(question, Text)}
+    found: dict[str, TextSearch] = {}
+    if weights is None:
+        found = {name: question.found(counters[layout.names.index(name)]) for name, question in texts.items()}
+    elif texts:
+        listed = ", ".join(map(repr, texts))
+        warn(f"texts have no weighted estimates, so that questions are left out: {listed}", UserWarning)
+    numbers = sum(_numbers_of(layout, item) for item in layout.items if item.name not in texts)
+    numbers += sum(search.numbers for search in found.values())
     shares = {
         item.name: Shares.of(counter)
         for item, counter in zip(layout.items, counters, strict=True)
-        if not uses_numbers(survey.mechanisms[item.name])
+        if item.name not in texts and not uses_numbers(survey.mechanisms[item.name])
     }
     if weights is not None:
         weights.require_answers({item.name: n for item, n in zip(layout.items, asked_of, strict=True)})
@@ -72,6 +83,10 @@ def conclude(
         known: Shares | None = None
         if len(parts) > 1:
             answers[item.name] = CrossAnswer.of(item.parts, parts, shares[item.name], numbers)
+        elif item.name in texts:
+            if item.name not in found:
+                continue
+            answers[item.name] = found[item.name].answer(numbers)
         elif item.name in shares:
             known = _pooled(layout, item.name, shares, together, asked_of) if is_pooled else None
             answers[item.name] = parts[0].answer(known or shares[item.name], numbers)

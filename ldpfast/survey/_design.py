@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..mechanisms import Mechanism, Window
-from ._mechanisms import for_symbols
+from ..mechanisms import Mechanism, SketchResponse, Window
+from ._mechanisms import for_symbols, of_rare_string
 from ._questions import ColumnQuestion, SurveyQuestion
 
 WORDS = 1 << 32  # random words that choose one question
@@ -77,6 +77,8 @@ def variance_of_answer(mechanism: Mechanism, parts: list[ColumnQuestion]) -> flo
     if isinstance(mechanism, Window):
         length = mechanism.upper - mechanism.lower
         return float(mechanism.variance(mechanism.lower + length / 2)) / length**2 + 0.25
+    if isinstance(mechanism, SketchResponse):
+        return of_rare_string(mechanism)
     return float(mechanism.debiasing.variance(1 / math.prod(part.k for part in parts)))  # type: ignore[union-attr]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _schema
 from .._core.survey import SurveyKernel
-from ..mechanisms import Mechanism
+from ..mechanisms import Mechanism, SketchResponse
 from ..reports._question import StateLayout
 from . import _design
 from ._design import Item
@@ -85,7 +85,7 @@ class SurveyLayout:
                 places = (len(parts),)
                 columns.append(item.name)
                 parts.append(("number", *declared[item.name].kernel_part()[1:]))
-            width = mechanism.domain.kernel_dtype(np.zeros(0)).itemsize
+            width = declared[item.parts[0]].row_bytes or mechanism.domain.kernel_dtype(np.zeros(0)).itemsize
             asked.append((places, _kernel_of(mechanism), width))
         thresholds = _design.thresholds([item.weight for item in items])
         return cls(
@@ -137,6 +137,8 @@ def description(declared: dict[str, ColumnQuestion], item: Item, mechanism: Mech
     questions that a `Cross` combines are.
     """
     coins = {"mechanism": type(mechanism).__name__, "epsilon": mechanism.epsilon_realized, **mechanism._pinned()}
+    if isinstance(mechanism, SketchResponse):
+        coins["prefixes"] = list(mechanism.prefixes)  # which are hashed
     asked: dict[str, Any] = {"asks": [declared[part].description() for part in item.parts]}
     if len(item.parts) > 1:
         asked["of"] = list(item.parts)

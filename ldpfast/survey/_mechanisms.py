@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, SubsetSelection, UnaryEncoding, Window
+from ..mechanisms import (
+    Laplace,
+    Mechanism,
+    RandomizedResponse,
+    SignBit,
+    SketchResponse,
+    SubsetSelection,
+    UnaryEncoding,
+    Window,
+)
 from ..mechanisms._choice import ROUNDING, best, is_response_best, largest_variance, of_bits, total_variance
 from ..mechanisms._window import MAX_OUTPUTS
 
+RARE = 0.01  # share of a string in plans
 SymbolMechanism = RandomizedResponse | SubsetSelection | UnaryEncoding
 
 
@@ -33,6 +43,12 @@ def for_symbols(k: int, epsilon: float) -> SymbolMechanism:
     if not is_response_best(k, epsilon):
         makers += of_bits(k, epsilon)
     return best(makers, total_variance, tolerance=ROUNDING)
+
+
+def of_rare_string(mechanism: SketchResponse) -> float:
+    """Return the variance of one decoded answer about a string that 1 % of people have."""
+    scale, whole = mechanism.buckets / (mechanism.buckets - 1), mechanism._weights[0]  # other answers are about prefixes
+    return float(scale**2 * mechanism.line.variance(1 / mechanism.buckets + RARE / scale) / float(whole))
 
 
 def uses_numbers(mechanism: Mechanism) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.survey import Column
-from .._person_keys import PersonKeys, Persons, category_fields, number_fields
+from .._person_keys import PersonKeys, Persons, number_fields, value_fields
 from .._typing import AnyArray
 
 if TYPE_CHECKING:
@@ -60,8 +60,10 @@ def person_answers(
             ]
             fields = [fields_of(cell) for cell in cells]
             own = personal.derive(start, np.concatenate(fields, axis=1))
-            if mechanism.domain.width is None and mechanism.domain.clips:  # the number itself is privatized
-                records: AnyArray = questions[0].numbers_of(cells[0])
+            if questions[0].row_bytes:
+                records: AnyArray = cells[0]
+            elif mechanism.domain.width is None and mechanism.domain.clips:  # the number itself is privatized
+                records = questions[0].numbers_of(cells[0])
             else:
                 symbols = np.zeros(len(these), np.int64)
                 for part, (cell, question) in enumerate(zip(cells, questions, strict=True)):
@@ -75,5 +77,5 @@ def person_answers(
 def fields_of(cell: Any) -> NDArray[np.uint8]:
     """Return the fields of canonical values. A missing number is the NaN with the bits 0x7ff8000000000000."""
     if cell.dtype.kind != "f":
-        return category_fields(cell)
+        return value_fields(cell)
     return number_fields(np.where(np.isnan(cell), np.uint64(0x7FF8000000000000).view(np.float64), cell))

@@ -14,9 +14,10 @@ from .. import _check
 from .._plots import CURVES, LINES, MARKERS, draw_grid, figure, text_of
 from .._table import Table
 from .._typing import Floats
-from ..mechanisms import Mechanism, Window
+from ..mechanisms import Mechanism, SketchResponse, Window
 from ..results import detectable_distance
 from ._design import Item, MechanismMaker, answer_variances, maker
+from ._mechanisms import RARE, of_rare_string
 from ._questions import ColumnQuestion
 from ._shares import Shares
 from ._sums import Cells
@@ -36,6 +37,8 @@ def expected_variance(mechanism: Mechanism, parts: list[ColumnQuestion]) -> floa
     if isinstance(mechanism, Window):
         ends = np.array([mechanism.lower, mechanism.upper])
         return float(mechanism.variance(ends).mean()) / (mechanism.upper - mechanism.lower) ** 2 + 0.25
+    if isinstance(mechanism, SketchResponse):
+        return of_rare_string(mechanism)
     answered = math.prod(len(part.labels) for part in parts)
     if len(parts) > 1 or not parts[0].optional:
         return float(mechanism.debiasing.variance(1 / answered))  # type: ignore[union-attr]
@@ -46,7 +49,7 @@ def expected_variance(mechanism: Mechanism, parts: list[ColumnQuestion]) -> floa
 
 def sampling_variance(parts: list[ColumnQuestion]) -> float:
     """Return the variance of one answer without privacy, for the people of `expected_variance`."""
-    share = 1 / math.prod(len(part.labels) for part in parts)
+    share = RARE if parts[0].row_bytes else 1 / math.prod(len(part.labels) for part in parts)
     return share * (1 - share)
 
 
@@ -112,7 +115,8 @@ class SurveyPlan:
         Names of the questions.
     stderr : ndarray, shape (questions, questions)
         Entry [q, m - 1] is the standard error of question q where each person answers m questions: of a share where all
-        shares are equal, or of a mean where half of the people are at each end. Everybody answers, also optional questions.
+        shares are equal, or of a mean where half of the people are at each end; for a `Text`, of the share of a string that
+        1 % of people have. Everybody answers, also optional questions.
         Infinite where no mechanism exists.
     answers : int
         Number of answers per person in this survey.

@@ -113,6 +113,8 @@ def _questions_table(survey: Survey) -> str:
 
 
 def _answer_text(question: Any) -> str:
+    if question.row_bytes:
+        return f"a text of at most {question.max_bytes} {'bytes' if question.alphabet is None else 'characters'}"
     low, high = question.valid_range()
     if question.quantity == "mean":
         return f"a number from {low:g} to {high:g}"

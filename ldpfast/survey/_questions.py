@@ -59,7 +59,7 @@ class ColumnQuestion(SurveyQuestion):
         What is estimated, "share" or "mean".
     encoding : str
         How a cell becomes a symbol, as `SurveyKernel` and clients know it: "symbol" by a table, "low-high" by random rounding,
-        "bin" by edges.
+        "bin" by edges; "string" where it stays a string.
     outside, clipped : str
         Ends of the messages about cells outside of the declared set: of the error, and of the warning with ``clip=True``.
     """
@@ -126,9 +126,14 @@ class ColumnQuestion(SurveyQuestion):
         """Return what fixes the meaning of an answer: everything but the name of the column."""
         return {name: value for name, value in self.to_dict().items() if name != "column"}
 
-    def kernel_part(self) -> tuple[str, int, bool, float, float, Any, int]:
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a string in the form of the kernel; 0 where cells are symbols or numbers."""
+        return 0
+
+    def kernel_part(self) -> tuple[str, int, bool, float, float, Any, int, int]:
         """Return the question in the form of `SurveyKernel`."""
-        return self.encoding, self.k, self.optional, *self.valid_range(), self.limits(), self.steps
+        return self.encoding, self.k, self.optional, *self.valid_range(), self.limits(), self.steps, self.row_bytes
 
     def valid_range(self) -> tuple[float, float]:
         """Return the ends of valid numbers; (0, 0) where cells are not numbers."""
@@ -177,8 +182,8 @@ class ColumnQuestion(SurveyQuestion):
     def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool = False) -> Any:
         """Return the canonical values of some rows in ascending order, on which personal keys depend.
 
-        They are symbols, numbers of steps, or numbers in the declared range. A missing number is NaN, or the number after that
-        of the last step. With `clip`, numbers out of range are moved to the nearest end. Returns None if a cell is invalid.
+        They are symbols, numbers of steps, numbers in the declared range, or rows of bytes. A missing number is NaN, or the
+        number after that of the last step. With `clip`, numbers out of range are moved to the nearest end. Returns None if a cell is invalid.
         """
 
     def encoded(self, cells: AnyArray, keys: AnyArray, part: int) -> NDArray[np.int64]:

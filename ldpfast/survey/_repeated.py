@@ -113,7 +113,7 @@ class Repeated(Described):
         return RepeatedSurvey(question, **options)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.question, ColumnQuestion):
+        if not isinstance(self.question, ColumnQuestion) or self.question.row_bytes:
             raise TypeError(
                 f"question must be a YesNo, Choice, Mean, Histogram or Survey, got {type(self.question).__name__}"
             )

@@ -300,6 +300,8 @@ class SurveyRound(Survey):
         permanent, once = epsilon_per_answer(epsilon, answers), epsilon_per_answer(self.round, answers)
 
         def make(parts: list[ColumnQuestion]) -> TwoResponses:
+            if parts[0].row_bytes:
+                raise ValueError("a Text has no permanent answer, and is not asked in rounds")
             return TwoResponses(math.prod(part.k for part in parts), once, permanent=permanent)
 
         return make

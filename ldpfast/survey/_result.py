@@ -217,11 +217,18 @@ class SurveyResult(Mapping[str, Answer]):
     def _total(self) -> str:
         return f"total epsilon = {self.guarantee.epsilon:.6g} per person"
 
+    def _source(self) -> str:
+        return f"n = {self.n:,}, {self._total()}, 95 % intervals"
+
+    def _notes(self) -> list[str]:
+        """Return what has to be known about answers, a text for each question that has something."""
+        return [f"{name}: {answer.note}" for name, answer in self.items() if answer.note]
+
     def __repr__(self) -> str:
         columns = self._table(lambda part: part._bounds()).columns
         columns["estimate"] = [x if n else NO_ANSWERS for x, n in zip(columns["estimate"], columns["n"], strict=True)]
         table = Table(columns)
-        return f"{table!r}\nn = {self.n:,}, {self._total()}, 95 % intervals"
+        return "\n".join([repr(table), self._source(), *self._notes()])
 
     def _repr_html_(self) -> str:
         columns: dict[str, list[str]] = {"question": [], "answer": []}
@@ -232,5 +239,4 @@ class SurveyResult(Mapping[str, Answer]):
             numbers |= {"question": [name] * len(labels), "answer": labels, "n": [f"{part.n:,}"] * len(labels)}
             for column, texts in numbers.items():
                 columns.setdefault(column, []).extend(texts)
-        note = f"n = {self.n:,}, {self._total()}, 95 % intervals"
-        return html_table(columns, {"question", "answer"}, note)
+        return html_table(columns, {"question", "answer"}, "; ".join([self._source(), *self._notes()]))

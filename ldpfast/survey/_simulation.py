@@ -95,6 +95,9 @@ def _records(
     """Return the different records that people have, and how many have each."""
     rows = np.flatnonzero(people)
     people = people[rows]
+    if parts[0][0].row_bytes:
+        values, places = np.unique(parts[0][1][rows], axis=0, return_inverse=True)
+        return values, bincount(places.reshape(-1), people, len(values))
     if mechanism.domain.width is None and mechanism.domain.clips:  # the number itself is privatized
         ((question, cells),) = parts
         values, places = np.unique(question.numbers_of(cells[rows]), return_inverse=True)

@@ -53,7 +53,7 @@ class Survey(Question[SurveyResult]):
     Parameters
     ----------
     questions : mapping of str to question
-        `YesNo`, `Choice`, `Mean`, `Histogram` or `Cross`, by their names.
+        `YesNo`, `Choice`, `Mean`, `Histogram`, `Text` or `Cross`, by their names.
     epsilon : float
         Privacy parameter of all answers of a person together, > 0.
     answers : int, "all" or "auto", default 1
@@ -629,7 +629,9 @@ class Survey(Question[SurveyResult]):
         self, values: Sequence[Any], counted: Aggregator, confidence: float, simultaneous: bool
     ) -> Table | None:
         """Return the answers of several groups as a table, from counts with one row per group."""
-        return conclude(self, counted, False).table_of_groups(values, confidence, simultaneous) if values else None
+        if not values or any(question.row_bytes for question in self._layout.declared.values()):
+            return None  # each group has texts of its own
+        return conclude(self, counted, False).table_of_groups(values, confidence, simultaneous)
 
     def conclude(self, counted: Aggregator, *, pooled: bool = False) -> SurveyResult:
         """Return the answers to all questions. Users call ``counted.estimate()``.

@@ -14,9 +14,10 @@ from ._cross import Cross
 from ._histogram import Histogram
 from ._mean import Mean
 from ._questions import SurveyQuestion
+from ._text import Text
 from ._yes_no import YesNo
 
-KINDS: dict[str, Any] = {kind.__name__: kind for kind in (YesNo, Choice, Mean, Histogram, Cross)}
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in (YesNo, Choice, Mean, Histogram, Text, Cross)}
 GROUPS = "groups"  # labels that a server receives with reports; not part of the survey
 OPTIONS = ("epsilon", "answers", "weights", "series", "waves", "turns", "open_ended", "revision", "wave", "questions")
 

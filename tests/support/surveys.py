@@ -10,7 +10,7 @@ import numpy as np
 import ldpfast as ldp
 from ldpfast._core.stream import StreamId, raw
 from ldpfast._core.survey import ROWS
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, Text, YesNo
 
 REGIONS = ("north", "south", "east")
 
@@ -42,6 +42,21 @@ def crosses(optional: bool = False) -> dict[str, SurveyQuestion]:
     }
 
 
+def texts(optional: bool = False) -> dict[str, SurveyQuestion]:
+    """Return texts with and without an alphabet, of small counts, and other questions."""
+    small: dict[str, Any] = {"optional": optional, "buckets": 64, "functions": 4, "n": 10_000}
+    return {
+        "word": Text(4, "abc", **small),
+        "age": Mean(0, 100, optional=optional),
+        "bytes": Text(3, column="word", **small),
+        "smoker": YesNo(optional=optional),
+        "age and smoking": Cross("age", "smoker"),
+    }
+
+
+WORDS = ("a", "b", "cab", "", "aac")
+
+
 def people(n: int, seed: int = 1, missing: float = 0.0) -> dict[str, np.ndarray]:
     """Return random people; with `missing`, this share of the cells of every column is None."""
     rng = np.random.default_rng(seed)
@@ -53,9 +68,12 @@ def people(n: int, seed: int = 1, missing: float = 0.0) -> dict[str, np.ndarray]
         "decade": rng.integers(192, 202, n) * 10,
         "code": rng.integers(0, 200, n),
     }
+    gone = {name: rng.random(n) < missing for name in found} if missing else {}
+    rng = np.random.default_rng([seed, 1])
+    found["word"] = np.array(WORDS, object)[rng.choice(5, n, p=[0.5, 0.2, 0.15, 0.1, 0.05])]
     if not missing:
         return found
-    gone = {name: rng.random(n) < missing for name in found}
+    gone["word"] = rng.random(n) < missing
     return {name: np.where(gone[name], None, values.astype(object)) for name, values in found.items()}
 
 
@@ -71,6 +89,8 @@ SURVEYS = {
     "optional tables": Survey(crosses(True), 9.0, answers=2),
     "steps": Survey({**questions(), "age": Mean(0, 100, resolution=4)}, 2.0),
     "optional steps": Survey({**questions(True), "age": Mean(0, 100, resolution=12.5, optional=True)}, 9.0, answers=2),
+    "texts": Survey(texts(), 4.0),
+    "optional texts": Survey(texts(True), 9.0, answers=3),
     "steps at a large epsilon": Survey({"age": Mean(0, 100, resolution=4), "smoker": YesNo()}, 9.0),
 }
 
@@ -129,12 +149,15 @@ class Twin:
                 if isinstance(declared, Mean) and not isinstance(mechanism, ldp.Laplace | ldp.Window):
                     self.used.append((key, f"rounding {place}", block))
                 cells = [rows[i][column] for i in asked]
+                if isinstance(declared, Text):
+                    records = np.array([row_of(declared, cell) for cell in cells], np.uint8)
+                    continue
                 if isinstance(mechanism, ldp.Laplace | ldp.Window):
                     records = np.array([value(declared, cell) for cell in cells], np.float64)
                     continue
                 symbols = np.array([symbol(declared, cell, int(u)) for cell, u in zip(cells, rounding, strict=True)])
                 records = symbols if records is None else records * declared.k + symbols
-            if not isinstance(mechanism, ldp.Laplace | ldp.Window):
+            if records.ndim == 1 and not isinstance(mechanism, ldp.Laplace | ldp.Window):
                 records = records.astype(mechanism.domain.dtype)
             kernel = mechanism._pipeline.kernel
             made = np.zeros((len(records), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
@@ -161,6 +184,15 @@ class Twin:
                 left[i] -= 1
             found.append(rows)
         return found
+
+
+def row_of(question: Text, cell: str | None) -> list[int]:
+    """Return the row of a text of ASCII characters, padded with zeros."""
+    if question.alphabet is None:
+        symbols = list((cell or "").encode())
+    else:
+        symbols = [question.alphabet.index(character) + 1 for character in cell or ""]
+    return symbols + [0] * (question.max_bytes + 1 - len(symbols))
 
 
 def step(question: Any, cell: float) -> int:

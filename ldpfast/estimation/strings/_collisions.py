@@ -36,6 +36,11 @@ class WithCollisions:
     mean: Floats
     by_coordinate: ClassVar[bool] = True
 
+    def at(self, places: Any) -> WithCollisions:
+        """Return the rule for some of the shares, or for one."""
+        noise = BoundedSum(self.noise.up[places], self.noise.down[places])  # type: ignore[index]
+        return WithCollisions(noise, self.stderr[places], self.size[places], self.mean[places])
+
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         """Return limits; `stderr`, that of noise and collisions together, is not used."""
         from scipy.stats import poisson

@@ -16,6 +16,7 @@ from ...domains import Strings
 from ...reports import Aggregator
 from ...results import SHARES, IntervalRule, Normal, SmallSampleWarning
 from .._frequencies import FrequencyEstimate
+from ._count_mean_sketch import SketchEstimate
 from ._decoded import DecodedSketch
 from ._independent import independent
 from ._levels import FOUND, Test, best_prefixes, levels_of, planned_tests, score_deviation, smallest_share
@@ -280,6 +281,21 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             compared=len(rows),
             _span=SHARES,
         )
+
+    def sketch(self, counted: Aggregator) -> SketchEstimate:
+        """Return what the reports about whole strings say about any strings.
+
+        Parameters
+        ----------
+        counted : Aggregator
+            Aggregator of this problem, or of its mechanism.
+
+        Returns
+        -------
+        estimate : SketchEstimate
+            Its shares are valid for strings that were not chosen by a look at the result of `conclude`.
+        """
+        return SketchEstimate(counted.n, self.guarantee, DecodedSketch.of(self.mechanism, counted, 0))
 
     def _confirmed(
         self, whole: DecodedSketch, rows: NDArray[np.uint8]

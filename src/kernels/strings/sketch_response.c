@@ -1,7 +1,6 @@
 #include "strings/sketch_response.h"
 
 #include "privatize/randomized_response.h"
-#include "random/uniform.h"
 
 /* Writes an integer to a row of integers of 1, 2 or 4 bytes, or reads it. */
 static void put(void *to, uint32_t bytes, size_t i, uint32_t value)
@@ -31,8 +30,7 @@ int privatize_sketch_response(const void *params, stream_key *key, uint64_t bloc
     reader_open(&words, key, STREAM_SKETCH_PARTS, block, 2 * n);
     for (size_t i = 0; i < n; i++) {
         const uint8_t *row = rows + i * p->row_bytes;
-        const uint32_t levels = p->parts - 1, draw = levels ? (uint32_t)word_below(&words, 2 * levels) : 0;
-        const uint32_t part = draw < levels ? 0 : levels ? draw - levels + 1 : 0;
+        const uint32_t part = draw_part(&words, p->parts);
         const uint32_t function = (uint32_t)word_below(&words, p->functions);
         const string_hashes *h = &p->part[part];
         put(bucket, p->bucket_bytes, i, bucket_of(h, function, fingerprint(h, row)));

@@ -10,6 +10,7 @@
 #define LDP_SKETCH_RESPONSE_H
 
 #include "privatize/kernel.h"
+#include "random/uniform.h"
 #include "strings/hashes.h"
 
 enum { MAX_SKETCH_PARTS = 64 };
@@ -25,5 +26,12 @@ typedef struct {
 } sketch_response;
 
 privatize_fn privatize_sketch_response;
+
+/* Draws the part that a person reports: 0 with probability 1/2 if there are others, which are equally probable. */
+LDP_INLINE uint32_t draw_part(reader *words, uint32_t parts)
+{
+    const uint32_t levels = parts - 1, draw = levels ? (uint32_t)word_below(words, 2 * levels) : 0;
+    return draw < levels || !levels ? 0 : draw - levels + 1;
+}
 
 #endif

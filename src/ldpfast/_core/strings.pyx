@@ -27,7 +27,7 @@ cdef class Hashes:
         Number of bytes of a row that are hashed.
     """
     cdef string_hashes h
-    cdef const uint64_t[:, ::1] coefficients
+    cdef const uint64_t[:, ::1] numbers
 
     def __init__(self, const uint64_t[::1] key, const uint64_t[:, ::1] coefficients, uint32_t buckets, uint32_t bytes):
         cdef Py_ssize_t i, j
@@ -39,10 +39,25 @@ cdef class Hashes:
             for j in range(COEFFICIENTS):
                 if coefficients[i, j] >= FIELD_PRIME:
                     raise ValueError("coefficients must be below 2^61 - 1")
-        self.coefficients = coefficients
+        self.numbers = coefficients
         self.h.key = [key[0], key[1]]
         self.h.coefficient = &coefficients[0, 0]
         self.h.functions, self.h.buckets, self.h.bytes = <uint32_t>coefficients.shape[0], buckets, bytes
+
+    @property
+    def key(self):
+        """Two words."""
+        return self.h.key[0], self.h.key[1]
+
+    @property
+    def bytes(self):
+        """Number of bytes of a row that are hashed."""
+        return self.h.bytes
+
+    @property
+    def coefficients(self):
+        """Coefficients of the functions, shape (functions, 3)."""
+        return np.array(self.numbers)
 
     def buckets(self, const uint8_t[:, ::1] rows):
         """Return the buckets of rows, shape (n, functions)."""

@@ -50,15 +50,22 @@ cdef class Column:
         Value of the first entry of `table`, for categories.
     table : buffer of uint32 or None
         Symbols of the values base, base + 1, ...; then that of a missing value. None for numbers.
+    row_bytes : int
+        0, or the bytes of a row: `values` are then strings in rows of equal length, whose last byte is not 0 if the row is invalid.
     """
     cdef column c
-    cdef readonly size_t n
+    cdef readonly size_t n, row_bytes
     cdef Py_buffer values, valid, table
     cdef bint has_values, has_valid, has_table
 
-    def __cinit__(self, str kind, values, valid, size_t offset, size_t n, int64_t base=0, table=None):
+    def __cinit__(self, str kind, values, valid, size_t offset, size_t n, int64_t base=0, table=None,
+                  size_t row_bytes=0):
         cdef size_t end = offset + n, i, bytes_needed
         self.c.kind, width = KINDS[kind]
+        if row_bytes:
+            if width != 1 or valid is not None or table is not None:
+                raise ValueError("a column of strings must have bytes alone")
+            self.row_bytes = width = row_bytes
         bytes_needed = end * <size_t>width if width else (end + 7) // 8
         PyObject_GetBuffer(values, &self.values, PyBUF_SIMPLE)
         self.has_values = True
@@ -95,7 +102,7 @@ cdef class Column:
         cdef size_t i
         found = np.empty(n)
         cdef double[::1] out = found
-        if first + n > self.n or self.has_table:
+        if first + n > self.n or self.has_table or self.row_bytes:
             raise ValueError("the column has no such numbers")
         for i in range(0, n, SURVEY_ROWS):
             column_numbers(&self.c, first + i, &row[0], min(<size_t>SURVEY_ROWS, n - i), &out[i])
@@ -113,21 +120,31 @@ cdef class Column:
             column_symbols(&self.c, first + i, &row[0], min(<size_t>SURVEY_ROWS, n - i), &out[i])
         return found
 
+    def strings(self, size_t first, size_t n):
+        """Return n rows of strings, shape (n, row_bytes)."""
+        if first + n > self.n or not self.row_bytes:
+            raise ValueError("the column has no such strings")
+        found = np.empty((n, self.row_bytes), np.uint8)
+        cdef uint8_t[:, ::1] out = found
+        if n:
+            memcpy(&out[0, 0], <const uint8_t *>self.c.values + (self.c.offset + first) * self.row_bytes, n * self.row_bytes)
+        return found
+
 
 # The plan of a survey -------------------------------------------------------------------------------------------------
 
-# A declared question: how its column is turned into one of k symbols, or a number.
+# A declared question: how its column is turned into one of k symbols, a number, or a string.
 cdef enum encoding:
-    AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_NUMBER
+    AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_NUMBER, AS_STRING
 
-ENCODINGS = {"symbol": AS_SYMBOL, "low-high": AS_LOW_HIGH, "bin": AS_BIN, "number": AS_NUMBER}
+ENCODINGS = {"symbol": AS_SYMBOL, "low-high": AS_LOW_HIGH, "bin": AS_BIN, "number": AS_NUMBER, "string": AS_STRING}
 
 cdef struct part:
     int encoding, optional
     uint32_t k, steps  # 0 steps: numbers are not rounded to steps
     double lower, upper, start, per_range  # of valid numbers; of random rounding
     const double *edge
-    size_t edges
+    size_t edges, row_bytes  # of a string, otherwise 0
 
 # A question that is asked: its parts, and the kernel of its mechanism.
 cdef struct asked:
@@ -156,6 +173,7 @@ cdef struct workspace:
     uint32_t *symbol
     uint32_t *other
     uint8_t *record
+    uint8_t *strings
     uint8_t *report
     uint8_t *sorted     # reports in the order of the groups
     stream_key *key     # of each question
@@ -168,9 +186,9 @@ cdef class SurveyKernel:
     Parameters
     ----------
     parts : list of tuple
-        Declared questions: (encoding, k, optional, lower, upper, edges, steps), with an array of float64 edges or None.
+        Declared questions: (encoding, k, optional, lower, upper, edges, steps, row_bytes), with an array of float64 edges or None.
     items : list of tuple
-        Asked questions: (numbers of the parts, Kernel, bytes of a record number).
+        Asked questions: (numbers of the parts, Kernel, bytes of a record: a number, or a string, which is the only part).
     answers : int
         Questions per person.
     thresholds : array of uint32
@@ -179,7 +197,7 @@ cdef class SurveyKernel:
     cdef part *parts
     cdef asked *items
     cdef readonly size_t part_count, item_count
-    cdef size_t answers, largest_report
+    cdef size_t answers, largest_report, largest_string
     cdef object keep
     cdef const uint32_t[::1] thresholds
 
@@ -197,17 +215,24 @@ cdef class SurveyKernel:
         if not 1 <= answers <= len(items) < 65536 or (answers == 1 and len(thresholds) != len(items) - 1):
             raise ValueError("the number of answers does not fit the questions")
         self.keep = (parts, items)
-        for i, (how, k, optional, lower, upper, edge, steps) in enumerate(parts):
+        for i, (how, k, optional, lower, upper, edge, steps, row_bytes) in enumerate(parts):
             self.parts[i].encoding, self.parts[i].k, self.parts[i].optional = ENCODINGS[how], k, optional
             self.parts[i].lower, self.parts[i].upper = lower, upper
             self.parts[i].steps, self.parts[i].start = steps, 0 if steps else lower
             self.parts[i].per_range = 1 / <double>steps if steps else 1 / (upper - lower) if upper > lower else 0
+            self.parts[i].row_bytes = row_bytes
+            self.largest_string = max(self.largest_string, <size_t>row_bytes)
             if edge is not None:
                 edges = edge
                 self.parts[i].edge, self.parts[i].edges = &edges[0], len(edges)
         for i, (own_parts, kernel, item_bytes) in enumerate(items):
-            size = {1: 0, 2: 1, 4: 2, 8: 3}[item_bytes]
-            if item_bytes == 8 and ENCODINGS[parts[own_parts[0]][0]] != AS_NUMBER:
+            if any(0 <= place < len(parts) and parts[place][0] == "string" for place in own_parts):
+                if len(own_parts) > 1 or item_bytes != parts[own_parts[0]][7] or item_bytes != kernel.items:
+                    raise ValueError("a string must be the only part of a question, in records of its length")
+                size = 0
+            else:
+                size = {1: 0, 2: 1, 4: 2, 8: 3}[item_bytes]
+            if size == 3 and ENCODINGS[parts[own_parts[0]][0]] != AS_NUMBER:
                 raise ValueError("a question must have fewer than 2^32 symbols")
             if not 1 <= len(own_parts) <= SURVEY_PARTS or kernel.by_size[size] is NULL:
                 raise ValueError("a question must have parts and a kernel for its records")
@@ -239,6 +264,8 @@ cdef class SurveyKernel:
             p = &self.parts[q]
             if p.encoding == AS_SYMBOL:
                 invalid = column_symbols_invalid(&columns[q], first, n)
+            elif p.encoding == AS_STRING:
+                invalid = self.strings_invalid(p, &columns[q], first, n)
             elif clip:
                 invalid = not p.optional and column_numbers_invalid(&columns[q], first, n, -INFINITY, INFINITY, 0)
             else:
@@ -246,6 +273,23 @@ cdef class SurveyKernel:
             if invalid:
                 return <int>q
         return -1
+
+    cdef bint strings_invalid(self, const part *p, const column *c, size_t first, size_t n) noexcept nogil:
+        """Return whether one of n strings is marked as invalid."""
+        cdef const uint8_t *last = <const uint8_t *>c.values + (c.offset + first + 1) * p.row_bytes - 1
+        cdef uint8_t marks = 0
+        cdef size_t i
+        for i in range(n):
+            marks |= last[i * p.row_bytes]
+        return marks != 0
+
+    cdef void copy_strings(self, const part *p, const column *c, size_t first, const uint16_t *row, size_t n,
+                           uint8_t *out) noexcept nogil:
+        """Write the strings of n rows."""
+        cdef const uint8_t *start = <const uint8_t *>c.values + (c.offset + first) * p.row_bytes
+        cdef size_t i
+        for i in range(n):
+            memcpy(out + i * p.row_bytes, start + row[i] * p.row_bytes, p.row_bytes)
 
     cdef void encode(self, int number, const column *columns, size_t first, const uint16_t *row, size_t n, stream_key *key,
                      uint32_t place, uint64_t block, workspace *w, uint32_t *out) noexcept nogil:
@@ -282,9 +326,12 @@ cdef class SurveyKernel:
         """Write the reports of n rows of block `block` for asked question q to `w.report`."""
         cdef asked *item = &self.items[q]
         cdef uint32_t k, place
-        cdef size_t i, now
-        cdef uint64_t at
+        cdef size_t i
         cdef void *records = w.record
+        if self.parts[item.part[0]].encoding == AS_STRING:
+            self.copy_strings(&self.parts[item.part[0]], &columns[item.part[0]], first, row, n, w.strings)
+            self.report(item, key, block, w.strings, n, w)
+            return
         self.encode(item.part[0], columns, first, row, n, key, 0, block, w, w.symbol)
         for place in range(1, item.parts):
             self.encode(item.part[place], columns, first, row, n, key, place, block, w, w.other)
@@ -301,7 +348,13 @@ cdef class SurveyKernel:
                 (<uint16_t *>w.record)[i] = <uint16_t>w.symbol[i]
         else:
             records = w.symbol
-        i, at = 0, block * item.blocks
+        self.report(item, key, block, records, n, w)
+
+    cdef void report(self, const asked *item, stream_key *key, uint64_t block, void *records, size_t n,
+                     workspace *w) noexcept nogil:
+        """Write the reports of n records of block `block` to `w.report`."""
+        cdef size_t i = 0, now
+        cdef uint64_t at = block * item.blocks
         while i < n:
             now = min(item.rows, n - i)
             item.privatize(item.params, key, at, <char *>records + i * item.record_bytes, now, w.report + i * item.report_bytes)
@@ -396,12 +449,13 @@ cdef class SurveyKernel:
         w.symbol = <uint32_t *>malloc(4 * rows)
         w.other = <uint32_t *>malloc(4 * rows)
         w.record = <uint8_t *>malloc(2 * rows)
+        w.strings = <uint8_t *>malloc(rows * self.largest_string + 1)
         w.report = <uint8_t *>malloc(rows * self.largest_report)
         w.sorted = <uint8_t *>malloc(rows * self.largest_report if groups > 1 else 1)
         w.key = <stream_key *>malloc(self.item_count * sizeof(stream_key))
         w.opened = <uint8_t *>calloc(self.item_count, 1)
         if (w.question is NULL or w.row is NULL or w.left is NULL or w.picked is NULL or w.start is NULL or w.number is NULL
-                or w.word is NULL or w.symbol is NULL or w.other is NULL or w.record is NULL or w.report is NULL
+                or w.word is NULL or w.symbol is NULL or w.other is NULL or w.record is NULL or w.strings is NULL or w.report is NULL
                 or w.key is NULL or w.opened is NULL or w.to is NULL or w.group is NULL or w.sorted is NULL):
             raise MemoryError()
         for i in range(<size_t>len(buffers)):
@@ -418,8 +472,8 @@ cdef class SurveyKernel:
                 exhausted |= w.opened[q] and w.key[q].exhausted
             key_wipe(w.key, self.item_count * sizeof(stream_key))
         for memory in (<size_t>w.question, <size_t>w.row, <size_t>w.left, <size_t>w.picked, <size_t>w.start, <size_t>w.number,
-                       <size_t>w.word, <size_t>w.symbol, <size_t>w.other, <size_t>w.record, <size_t>w.report, <size_t>w.key,
-                       <size_t>w.opened, <size_t>w.columns, <size_t>w.to, <size_t>w.group, <size_t>w.sorted):
+                       <size_t>w.word, <size_t>w.symbol, <size_t>w.other, <size_t>w.record, <size_t>w.strings, <size_t>w.report,
+                       <size_t>w.key, <size_t>w.opened, <size_t>w.columns, <size_t>w.to, <size_t>w.group, <size_t>w.sorted):
             free(<void *><size_t>memory)
         if exhausted:
             raise OverflowError("a stream of random words is exhausted")
@@ -434,7 +488,7 @@ cdef class SurveyKernel:
             raise MemoryError()
         for q in range(self.part_count):
             c = columns[q]
-            if c.n < n or c.has_table != (self.parts[q].encoding == AS_SYMBOL):
+            if c.n < n or c.has_table != (self.parts[q].encoding == AS_SYMBOL) or c.row_bytes != self.parts[q].row_bytes:
                 free(found)
                 raise ValueError("a column does not fit its question")
             found[q] = c.c
