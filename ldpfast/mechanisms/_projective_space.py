@@ -88,6 +88,14 @@ class Geometry:
         tables = (field.sum.tolist(), field.product.tolist()) if isinstance(field, FiniteField) else None
         return privatize.ProjectiveResponse(k, self.order, self.length, coin.heads, tables)
 
+    def table_bytes(self) -> bytes:
+        """Return the tables of sums, products, negative and inverse elements as bytes; none for integers modulo a prime."""
+        if not isinstance(self.field, FiniteField):
+            return b""
+        elements = np.arange(self.order)
+        tables = (self.field.sum, self.field.product, self.field.negative(elements), self.field.inverse(elements))
+        return b"".join(np.asarray(table, np.uint8).tobytes() for table in tables)
+
     def draw_codes(self, points: AnyArray, inside: Counts, outside: Counts, generator: Generator) -> Counts:
         """Return the numbers of codes for people with some points, and with codes on and outside of their hyperplanes.
 

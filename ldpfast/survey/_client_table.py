@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _schema
 from .._core.person import cmac
-from ..mechanisms import Mechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
+from ..mechanisms import (
+    HadamardResponse,
+    Mechanism,
+    ProjectiveGeometryResponse,
+    RandomizedResponse,
+    SketchResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from ..mechanisms._subset_selection import first_density
 from ..reports import MESSAGE_VERSION
 from ._questions import ColumnQuestion
+from ._text import Text
 from ._two_responses import TwoResponses
 
 if TYPE_CHECKING:
@@ -85,10 +94,10 @@ def client_table(survey: Survey) -> bytes:
 
 
 def _sketch_bytes(mechanism: SketchResponse) -> bytes:
-    """Return the hash functions of a mechanism, and the projective space of the reports about their buckets, if there is one."""
+    """Return the hash functions of a mechanism, and the projective space of the reports about buckets, if there is one."""
     order, length, tables = 0, 0, b""
     if isinstance(mechanism.response, ProjectiveGeometryResponse):
-        space = mechanism.response.space
+        space = mechanism.response._space
         order, length, tables = space.order, space.length, space.table_bytes()
     codes = mechanism.response.report.k
     sizes = (mechanism.functions, mechanism.buckets, len(mechanism._hashes), codes, order, length, len(tables) > 0)
@@ -99,7 +108,7 @@ def _sketch_bytes(mechanism: SketchResponse) -> bytes:
 
 
 def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
-    """Return number, bits, shift and three integers of a mechanism; of two responses, the integers of the first.
+    """Return number, bits, shift and three integers of a mechanism: of two responses those of the first, of a sketch its own.
 
     Optional questions have no other mechanisms.
     """

@@ -183,7 +183,8 @@ class ColumnQuestion(SurveyQuestion):
         """Return the canonical values of some rows in ascending order, on which personal keys depend.
 
         They are symbols, numbers of steps, numbers in the declared range, or rows of bytes. A missing number is NaN, or the
-        number after that of the last step. With `clip`, numbers out of range are moved to the nearest end. Returns None if a cell is invalid.
+        number after that of the last step. With `clip`, numbers out of range are moved to the nearest end. Returns None if a
+        cell is invalid.
         """
 
     def encoded(self, cells: AnyArray, keys: AnyArray, part: int) -> NDArray[np.int64]:

@@ -14,7 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from ldpfast.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding
+from ldpfast.mechanisms import (
+    ProjectiveGeometryResponse,
+    RandomizedResponse,
+    SketchResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, YesNo, _design
 from ldpfast.survey._two_responses import TwoResponses
 
@@ -62,7 +68,7 @@ def answers(driver: Path, path: Path) -> list[bytes]:
 def test_messages_equal_those_of_python(driver, tmp_path):
     expected = [case.message for _, cases in vectors() for case in cases]
     assert answers(driver, write(tmp_path / "vectors", vectors())) == expected
-    assert len(expected) == 1160
+    assert len(expected) == 1320
 
 
 @pytest.mark.claim("The messages of a survey that is under way never change.", "Clients")
@@ -74,7 +80,8 @@ def test_the_messages_never_change():
             vectors()[:FIRST],
             vectors()[FIRST : FIRST + 2],
             vectors()[FIRST + 2 : FIRST + 4],
-            vectors()[FIRST + 4 :],
+            vectors()[FIRST + 4 : -4],
+            vectors()[-4:],
         )
     ]
     assert digests == [
@@ -82,6 +89,7 @@ def test_the_messages_never_change():
         "cc7b90c3868487ef6e5fa46160f9a6c395d0285e510dc8275017e16c2a9925dd",
         "dbca521131599f49d2a5ff48ba5c993bf5f0f21325a1322c5ae9e08a20cd21a2",
         "5d1a8384a38f43e0bee1807fc21e1153d137d9083f320724daa05fb3baa2dacc",
+        "582afd4ac76fa64cf6fa5dca70fc091e6ab5885383f098a5bae8577759fb069e",
     ]
 
 
@@ -91,14 +99,26 @@ def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
     rounds = [mechanism for mechanism in mechanisms if isinstance(mechanism, TwoResponses)]
     assert {(m.first._coin.bits, m.second._coin.bits) for m in rounds} >= {(32, 32), (64, 64)}
     assert {m.report.nbytes for m in rounds} == {1, 2, 4}
-    mechanisms = [mechanism for mechanism in mechanisms if mechanism not in rounds]
+    buckets = [mechanism.response for mechanism in mechanisms if isinstance(mechanism, SketchResponse)]
+    assert {type(response).__name__ for response in buckets} == {
+        "RandomizedResponse",
+        "HadamardResponse",
+        "BucketResponse",
+    }
+    orders = {response.order for response in buckets if isinstance(response, ProjectiveGeometryResponse)}
+    assert {order in (4, 8, 9) for order in orders} == {True, False}  # with tables, and modulo a prime
+    assert {response._coin.bits for response in buckets} >= {32, 64}
+    assert {m.report.nbytes for m in mechanisms if isinstance(m, SketchResponse)} == {1, 2, 4}
+    mechanisms = [
+        mechanism for mechanism in mechanisms if mechanism not in rounds and not isinstance(mechanism, SketchResponse)
+    ]
     coins = {(type(mechanism).__name__, getattr(mechanism._coin, "bits", 64)) for mechanism in mechanisms}
     assert coins == {
         ("RandomizedResponse", 32), ("RandomizedResponse", 64), ("SubsetSelection", 64), ("UnaryEncoding", 64)
     }  # fmt: skip
     assert {m.report.nbytes for m in mechanisms if isinstance(m, RandomizedResponse)} == {1, 2, 4}
     declared = [question for survey in surveys for question in survey._layout.declared.values()]
-    assert {question.encoding for question in declared} == {"symbol", "low-high", "bin"}
+    assert {question.encoding for question in declared} == {"symbol", "low-high", "bin", "string"}
     assert {question.steps > 0 for question in declared} == {True, False}
     assert {len(item.parts) for survey in surveys for item in survey._layout.items} == {1, 2, 3, 8}
     assert {survey.answers > 1 for survey in surveys} == {True, False}

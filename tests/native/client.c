@@ -60,6 +60,8 @@ static void take_case(const ldpfast_client *c, person_case *p)
     for (size_t i = 0; i < ldpfast_values(c); i++) {
         memcpy(&p->values[i].number, take(8), 8);
         p->values[i].category = take_u32();
+        p->values[i].text_bytes = take_u32();
+        p->values[i].text = take(p->values[i].text_bytes);
     }
 }
 

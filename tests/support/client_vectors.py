@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ldpfast._core.stream import Stream
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, SurveyQuestion, SurveyRound, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, SurveyQuestion, SurveyRound, Text, YesNo
 from ldpfast.survey._client import first_of, message
 from ldpfast.survey._number_question import EPOCH
 from ldpfast.survey._questions import ColumnQuestion
@@ -45,6 +45,8 @@ def vectors() -> list[tuple[Survey, list[Case]]]:
         found.append((survey, [_case(source, survey, bool(i % 2)) for i in range(CASES)]))
     for asked in _rounds():
         found.append((asked, [_case(source, asked, True) for _ in range(CASES)]))
+    for asked in _texts():
+        found.append((asked, [_case(source, asked, bool(i % 2)) for i in range(2 * CASES)]))
     return found
 
 
@@ -103,6 +105,25 @@ def _rounds() -> list[SurveyRound]:
     several = Repeated(Survey(questions, 12.0, answers=3), round=11.0, rounds=1)
     large = Repeated(Survey({"word": Choice(70_000, optional=True)}, 14.0), round=10.0, rounds=(1 << 32) - 1)
     return [first.in_round(0), first.in_round(7), several.in_round(1 << 16), large.in_round((1 << 32) - 2)]
+
+
+def _texts() -> list[Survey]:
+    """Return surveys with texts: alphabets with one and more bytes per character, and every mechanism for buckets."""
+    few: dict[str, Any] = {"optional": True, "functions": 2, "n": 1000}
+    questions: dict[str, SurveyQuestion] = {
+        "bytes": Text(5, buckets=4, **few),
+        "smokes": YesNo(optional=True),
+        "word": Text(4, "abcdnorthus", buckets=300, column="name", **few),
+        "letters": Text(7, "aœst西🦉, ", buckets=1000, salt="wave 2", **few),
+        "long": Text(200, "xn", buckets=7, **few),
+    }
+    small = {name: Text(3, "abc", buckets=1 << 14, salt=name, **few) for name in ("a", "b")}
+    return [
+        Survey(questions, 1.0),
+        Survey(questions, 8.0, answers=2, series="words"),
+        Survey({name: questions[name] for name in ("word", "letters")}, 40.0, answers="all"),
+        Survey(small, 0.1),
+    ]
 
 
 def _question(source: random.Random, i: int) -> ColumnQuestion:
@@ -195,6 +216,8 @@ def _value(source: random.Random, question: ColumnQuestion) -> Any:
     chance = source.random()
     if chance < 0.15:
         return STRANGE[source.randrange(len(STRANGE))]
+    if isinstance(question, Text):
+        return WORDS[source.randrange(len(WORDS))]
     if question.encoding == "symbol":
         return question.cells[source.randrange(len(question.cells))]
     lower, upper = question.valid_range()
@@ -211,7 +234,15 @@ STRANGE = [
 ]  # fmt: skip
 
 
+WORDS = (*TEXTS, "cab", "häuser", "a\0b", "x" * 300, "西🦉西🦉西🦉西🦉", "é", "no 西 a")
+
+
 # Forms for the clients ------------------------------------------------------------------------------------------------
+
+
+def c_text(question: ColumnQuestion, value: Any) -> bytes:
+    """Return the bytes of a text, as a program in C has to find them."""
+    return value.encode() if isinstance(question, Text) and isinstance(value, str) else b""
 
 
 def c_value(question: ColumnQuestion, value: Any) -> tuple[float, int]:
@@ -219,6 +250,8 @@ def c_value(question: ColumnQuestion, value: Any) -> tuple[float, int]:
     if question.encoding == "symbol":
         same = [i for i, cell in enumerate(question.cells) if value is not None and cell == value]
         return math.nan, same[0] if same else NO_CATEGORY
+    if isinstance(question, Text):
+        return math.nan, NO_CATEGORY
     if isinstance(value, date):
         return float((value - EPOCH).days), NO_CATEGORY
     return float(value) if isinstance(value, int | float) else math.nan, NO_CATEGORY
@@ -237,7 +270,9 @@ def c_bytes(found: list[tuple[Survey, list[Case]]]) -> bytes:
             kind = {type(None): 0, int: 16, str: 17, bytes: 18}[type(case.person)]
             out += [case.key, struct.pack("<IqI", kind, integer, len(data)), data]
             for name, question in survey._layout.declared.items():
-                out.append(struct.pack("<dI", *c_value(question, case.record.get(question.column or name))))
+                value = case.record.get(question.column or name)
+                text = c_text(question, value)
+                out.append(struct.pack("<dII", *c_value(question, value), len(text)) + text)
     return b"".join(out)
 
 

@@ -23,7 +23,9 @@ class Client(ctypes.Structure):
 
 
 class Value(ctypes.Structure):
-    _fields_ = [("number", ctypes.c_double), ("category", ctypes.c_uint32)]
+    _fields_ = [
+        ("number", ctypes.c_double), ("category", ctypes.c_uint32), ("text", ctypes.c_char_p), ("text_bytes", ctypes.c_size_t),
+    ]  # fmt: skip
 
 
 class Person(ctypes.Structure):
