@@ -49,7 +49,7 @@ PROMISED = [
     "The server counts each report once",
     "A report is on the disk before the answer is sent",
     "The server stores no addresses and no times",
-    "No branch and no address of the C client depends on an answer",
+    "No branch and no address of the C client depends on a declared answer",
     "The client in C gives the same messages as Python",
     "Each interval has the coverage that its page states",
     "At every epsilon, each interval of the demonstration is shorter than the one with Laplace noise",

@@ -87,7 +87,7 @@ def test_messages_in_node_equal_those_of_python(package, vector_file):
         ["node", HERE / "node.mjs", package, vector_file], capture_output=True, text=True, check=True, timeout=300
     )
     found = json.loads(done.stdout)
-    assert (found["cases"], found["wrong"]) == (1160, [])
+    assert (found["cases"], found["wrong"]) == (1320, [])
 
 
 @pytest.mark.claim("The client in JavaScript refuses no value, and erases keys and answers from its memory.", "Clients")
@@ -158,7 +158,7 @@ def test_messages_in_a_browser_equal_those_of_python(package, vector_file, tmp_p
         finally:
             server.shutdown()
             serving.join()
-    assert (reports[0].get("error"), reports[0]["cases"], reports[0]["wrong"]) == (None, 1160, [])
+    assert (reports[0].get("error"), reports[0]["cases"], reports[0]["wrong"]) == (None, 1320, [])
 
 
 def emulated(machine: str) -> list[str] | None:

@@ -47,7 +47,7 @@ int main(int count, char **argument)
             const uint32_t kind = read_u32(at + 32), person_bytes = read_u32(at + 44);
             const ldpfast_person person = {PERSON_KIND, 0, at + 48, person_bytes};
             at += 48 + person_bytes;
-            for (uint32_t i = 0; i < c.values; i++, at += 12) {
+            for (uint32_t i = 0; i < c.values; i++, at += 16) { /* without texts */
                 memcpy(&values[i].number, at, 8);
                 memcpy(&values[i].category, at + 8, 4);
             }

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 
 import numpy as np
 import pytest
 
 from ldpfast import _schema
-from ldpfast.mechanisms import RandomizedResponse, SubsetSelection
+from ldpfast._core.strings import Hashes
+from ldpfast._finite_field import FiniteField
+from ldpfast.mechanisms import ProjectiveGeometryResponse, RandomizedResponse, SketchResponse, SubsetSelection
 from ldpfast.mechanisms._subset_selection import first_density
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Text, YesNo
 from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
@@ -34,6 +37,10 @@ def read(table: bytes) -> dict:
             at, steps, zeros = struct.unpack_from("<IIQ", table, 96 + 24 * i)
             assert zeros == 0
             numbers = (*struct.unpack_from("<2d", table, at), steps)
+        elif encoding == 4:
+            at, characters, zeros = struct.unpack_from("<IIQ", table, 96 + 24 * i)
+            assert zeros == 0
+            numbers = struct.unpack_from(f"<{characters}I", table, at)
         else:
             assert table[96 + 24 * i : 112 + 24 * i] == bytes(16)
             numbers = ()
@@ -44,6 +51,8 @@ def read(table: bytes) -> dict:
         count, *coin, at, length, a, b, c, tickets, numbers, more = fields
         places = struct.unpack_from(f"<{count}H", table, numbers)
         second = struct.unpack_from("<BxH4x3Q32s", table, numbers + 2 * count) if coin[0] == 5 else None
+        if coin[0] in (6, 7, 8):
+            second = read_sketch(table, numbers + 2 * count)
         asked.append((places, second, *coin, table[at : at + length].decode(), a, b, c, tickets, more))
     count = questions - 1 if answers == 1 else 0
     thresholds = struct.unpack_from(f"<{count}I", table, start + 80 * questions)
@@ -55,20 +64,63 @@ def read(table: bytes) -> dict:
     }  # fmt: skip
 
 
+def read_sketch(table: bytes, at: int) -> tuple:
+    """Return the numbers of a sketch, the tables of the field, and for each part the key, the bytes and the coefficients."""
+    functions, _, parts, _, order, _, has_tables, zero = numbers = struct.unpack_from("<8I", table, at)
+    assert zero == 0
+    at, tables, hashes = at + 32, [], []
+    for shape in ((order, order), (order, order), (order,), (order,)) if has_tables else ():
+        tables.append(np.frombuffer(table, np.uint8, math.prod(shape), at).reshape(shape))
+        at += math.prod(shape)
+    for _ in range(parts):
+        key, size = struct.unpack_from("<2Q", table, at), struct.unpack_from("<Q", table, at + 16)[0]
+        coefficients = np.frombuffer(table, "<u8", 3 * functions, at + 24).reshape(functions, 3)
+        hashes.append((key, size, coefficients))
+        at += 24 + 24 * functions
+    return numbers, tables, hashes
+
+
+def require_sketch(found: tuple, mechanism: SketchResponse) -> None:
+    """Check that the hash functions of a table give the buckets of the mechanism, and its field the reports."""
+    (functions, buckets, parts, codes, order, length, *_), tables, hashes = found
+    response = mechanism.response
+    assert (functions, buckets, parts) == (mechanism.functions, mechanism.buckets, 1 + len(mechanism.prefixes))
+    assert codes * parts * functions == mechanism.report.k
+    space = (response.order, response.length) if isinstance(response, ProjectiveGeometryResponse) else (0, 0)
+    assert (order, length) == space
+    rows = np.zeros((9, mechanism.domain.width), np.uint8)
+    rows[:, 0] = range(1, 10)
+    for part, (key, size, coefficients) in enumerate(hashes):
+        expected = Hashes(np.array(key, np.uint64), coefficients.astype(np.uint64), buckets, size).buckets(rows)
+        assert np.array_equal(mechanism._hashes[part].buckets(rows), expected)
+        assert size == (mechanism.max_bytes, *mechanism.prefixes)[part]
+    if tables:
+        total, product, negative, inverse = tables
+        field = response._space.field
+        assert np.array_equal(total, field.sum)
+        assert np.array_equal(product, field.product)
+        assert (total[np.arange(order), negative] == 0).all()
+        assert (product[np.arange(1, order), inverse[1:]] == 1).all()
+    assert len(tables) == (4 if order and isinstance(response._space.field, FiniteField) else 0)
+
+
 def test_a_table_says_what_the_survey_asks():
     for survey, _ in vectors():
         table = survey.client_table()
         found = read(table)
-        assert found["head"] == (b"LDPCLNT\x03", 1, len(table), _schema.digest(survey.schema()))
+        assert found["head"] == (b"LDPCLNT\x04", 1, len(table), _schema.digest(survey.schema()))
         assert found["checksum"] == person_keys.cmac(bytes(32), table[:-16])
         assert found["answers"] == survey.answers
         assert found["series"] == survey._layout.series
         assert list(found["thresholds"]) == (survey._layout.thresholds.tolist() if survey.answers == 1 else [])
         declared = list(survey._layout.declared)
         for (encoding, k, numbers), question in zip(found["parts"], survey._layout.declared.values(), strict=True):
-            assert k == question.k
-            assert encoding == (3 if question.steps else {"symbol": 0, "low-high": 1, "bin": 2}[question.encoding])
-            if isinstance(question, Histogram):
+            assert k == (question.max_bytes if isinstance(question, Text) else question.k)
+            encodings = {"symbol": 0, "low-high": 1, "bin": 2, "string": 4}
+            assert encoding == (3 if question.steps else encodings[question.encoding])
+            if isinstance(question, Text):
+                assert "".join(map(chr, numbers)) == (question.alphabet or "")
+            elif isinstance(question, Histogram):
                 assert numbers == question.edges[1:-1]
             elif question.steps:
                 assert numbers == (question.lower, question.upper, question.steps)
@@ -90,14 +142,22 @@ def test_a_table_says_what_the_survey_asks():
                 assert kind == 5
                 kind, mechanism = 1, mechanism.first
             else:
-                assert second is None
+                assert (second is None) == (not isinstance(mechanism, SketchResponse))
                 assert description == survey._layout.descriptions[q]
             coin = mechanism._coin
+            if isinstance(mechanism, SketchResponse):
+                require_sketch(second, mechanism)
+                assert kind == {"RandomizedResponse": 6, "HadamardResponse": 7}.get(
+                    type(mechanism.response).__name__, 8
+                )
+                mechanism, kind = mechanism.response, 1 if kind == 6 else kind
             if isinstance(mechanism, RandomizedResponse):
                 assert (kind, bits) == (1, coin.bits)
                 assert integers[0] + mechanism.k * integers[1] == 1 << bits
                 assert integers[1:] == [coin.words_per_symbol, coin.reciprocal]
                 assert shift == coin.shift
+            elif kind in (7, 8):
+                assert (bits, shift, *integers) == (coin.bits, 0, coin.heads, 0, 0)
             elif isinstance(mechanism, SubsetSelection):
                 density = first_density(mechanism.k - 1, mechanism.size)
                 assert (kind, bits, shift, *integers) == (4, 64, 0, coin.heads, mechanism.size, density)
