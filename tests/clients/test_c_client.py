@@ -21,7 +21,7 @@ from ldpfast.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, YesNo, _design
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Text, YesNo, _design
 from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
@@ -174,6 +174,11 @@ SMALL = [
     Survey({"a": YesNo(optional=True), "b": Mean(0, 1, optional=True), "c": Cross("a", "b")}, 2.0),
     Survey({"a": Histogram(list(range(12)), optional=True), "b": Choice(3, optional=True)}, 1.0, answers=2),
 ]
+# With randomized response, Hadamard response, and projective spaces by tables and modulo a prime.
+TEXTS = [
+    Survey({"a": Text(4, "abc", buckets=buckets, functions=2, n=100, optional=True)}, epsilon)
+    for buckets, epsilon in ((4, 8.0), (1 << 14, 0.1), (7, 1.0), (300, 4.0))
+]
 
 
 @pytest.mark.long
@@ -186,17 +191,32 @@ def test_messages_under_sanitizers(sanitized, tmp_path):
 @pytest.mark.long
 def test_damaged_tables_are_refused_or_give_answers_within_bounds(sanitized, tmp_path):
     """Each byte is changed to all others, and the table is cut off. The checksum finds that, and is then ignored."""
-    cases = [Case({}, KEY, None, b"")]
-    path = write(tmp_path / "tables", [(survey, cases) for survey in SMALL])
-    done = subprocess.run([sanitized, "damage", path], capture_output=True, text=True, timeout=600, check=False)
-    assert done.stderr == ""
-    refused, answered = map(int, re.findall(r"\d+", done.stdout))
-    lengths = [len(survey.client_table()) for survey in SMALL]
-    assert refused + answered == sum(255 * (length - 16 - 16) + length for length in lengths)
+    refused, answered = damage(sanitized, tmp_path, SMALL, {})
     hashes = sum(
         255 * 32 * (1 + len(survey._layout.items)) for survey in SMALL
     )  # of series and descriptions, any bytes
     assert refused > answered - hashes > 0
+
+
+@pytest.mark.parametrize(
+    "survey",
+    [pytest.param(survey, marks=pytest.mark.slow if i != 2 else pytest.mark.long) for i, survey in enumerate(TEXTS)],
+)
+def test_damaged_tables_of_texts(sanitized, tmp_path, survey):
+    refused, answered = damage(sanitized, tmp_path, [survey], {"a": "cab" * 3})
+    assert min(refused, answered) > 0
+
+
+def damage(sanitized, folder, surveys, record):
+    """Return how many changes of the tables of surveys were refused, and how many gave answers."""
+    cases = [Case(record, KEY, None, b"")]
+    path = write(folder / "tables", [(survey, cases) for survey in surveys])
+    done = subprocess.run([sanitized, "damage", path], capture_output=True, text=True, timeout=600, check=False)
+    assert done.stderr == ""
+    refused, answered = map(int, re.findall(r"\d+", done.stdout))
+    lengths = [len(survey.client_table()) for survey in surveys]
+    assert refused + answered == sum(255 * (length - 16 - 16) + length for length in lengths)
+    return refused, answered
 
 
 # Statuses -------------------------------------------------------------------------------------------------------------
