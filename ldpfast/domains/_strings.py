@@ -52,13 +52,15 @@ class Strings(Domain):
 
     max_bytes: int
     alphabet: str | None = None
-    _codes: tuple[NDArray[np.uint32], NDArray[np.uint8]] = field(init=False, repr=False, compare=False)
+    # Characters of the alphabet in ascending order, and their numbers.
+    _codes: tuple[NDArray[np.uint32], NDArray[np.uint8]] | None = field(init=False, repr=False, compare=False)
     reads_columns = True
     clip_hint = "cuts strings that are too long, and replaces characters that the alphabet lacks by its first"
 
     def __post_init__(self) -> None:
         length = _check.integer("max_bytes", self.max_bytes, 1, MAX_BYTES)
         object.__setattr__(self, "max_bytes", length)
+        object.__setattr__(self, "_codes", None)
         if self.alphabet is None:
             return
         if not isinstance(self.alphabet, str):
@@ -195,7 +197,7 @@ class Strings(Domain):
         n = len(ends) - 1
         out = np.empty((n, self.width), np.uint8)
         table = None
-        if self.alphabet is not None:
+        if self._codes is not None:
             known, codes = self._codes
             table = np.arange(256, dtype=np.uint8)
             if data.dtype == np.uint8:

@@ -128,6 +128,8 @@ def instances() -> list[Any]:
     labels: Any = survey.Choice(["a", "<b>"], optional=True)
     asked = survey.Survey({"x": labels, "bins": survey.Histogram([0, 0.5, 1]), "both": survey.Cross("x", "bins")}, 3.0)
     found = asked.run({"x": ["a", "<b>"] * 250, "bins": numbers}, rng=1)
+    words = survey.Survey({"word": survey.Text(2, "<ab", optional=True, n=500, buckets=16)}, 4.0)
+    named = words.run({"word": strings}, rng=1)
     grouped = binary.collect([True, False] * 50, by=["a", "<b>"] * 50, rng=1)
     sides = asked.run({"x": ["a", "<b>"] * 250, "bins": numbers, "side": ["<l>", "r"] * 250}, by="side", rng=1)
     repeated = survey.Repeated(survey.YesNo(optional=True), permanent=3.0, round=1.0, rounds=3)
@@ -200,6 +202,7 @@ def instances() -> list[Any]:
         results.BoundedSum(0.1, 0.2),
         *(asked, found, *found.values(), found.table(), asked.plan(100, compare=True), asked.aggregator()),
         *(survey.YesNo(), survey.Mean(0, 1), *asked.questions.values()),
+        *(words, named, *named.values(), *words.questions.values()),
         *(repeated, repeated.in_round(0), repeated.client(bytes(32), 1, question="q")),
         survey.Survey({"x": labels}, 1.0).client(),
     ]

@@ -38,7 +38,7 @@ class WithCollisions:
 
     def at(self, places: Any) -> WithCollisions:
         """Return the rule for some of the shares, or for one."""
-        noise = BoundedSum(self.noise.up[places], self.noise.down[places])  # type: ignore[index]
+        noise = BoundedSum(self.noise.up[places], self.noise.down[places])
         return WithCollisions(noise, self.stderr[places], self.size[places], self.mean[places])
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
