@@ -60,8 +60,12 @@ class Text(ColumnQuestion):
     Notes
     -----
     The search is that of `estimation.HeavyHitters`, for the people who are asked this question. The counts of each group of
-    people have 8 bytes for each code of the mechanism: with the defaults 10 to 25 MB, in proportion to `buckets`. The search
-    takes about a second for each group. A `Cross` cannot have a text.
+    people have 8 bytes for each code of the mechanism: with the default `buckets` 10 to 45 MB, for short texts of few letters
+    and long ones of any bytes, and in proportion to `buckets`. All groups together have at most 1 GB. The search takes a few
+    seconds for each group. A `Cross` cannot have a text.
+
+    Shares of texts that were found are not weighted by `poststratify` and `rake`, and not compared by `compare`, which leave
+    the question out with a warning. `TextAnswer.shares` has those of texts that you name.
 
     Examples
     --------
