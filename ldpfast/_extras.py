@@ -36,9 +36,9 @@ def optional(module: str, extra: str) -> Any:
     Raises
     ------
     ImportError
-        If the module is not installed. The message names the packages of the extra.
+        If the module is not installed. The message names the extra and its packages.
     """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise ImportError(f"{error.name} is not installed: install {PACKAGES[extra]}") from error
+        raise ImportError(f"{error.name} is not installed: install {PACKAGES[extra]}, for instance by pip install 'ldpfast[{extra}]'") from error

@@ -31,7 +31,7 @@ PRIVACY_NOTE = (
     "the guarantee. --clip avoids this error for numbers that are out of range, {} that for missing values. A value is missing "
     f"if it is null, NaN, an empty cell or one of the texts {', '.join(filter(None, MISSING))}, unless that is a category."
 )
-STATE = ".ldp"  # suffix of saved states
+STATE, TOML = ".ldp", ".toml"  # suffixes of saved states and of surveys
 WIDTH = 160  # characters per line of a table that is not shown on a terminal
 
 
@@ -88,8 +88,8 @@ def add_commands(commands: Any, seed: str) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help=f"a saved state ({STATE}); or .csv, .csv.gz, .jsonl, .parquet, .feather or .npy files of any length; - is CSV "
-        "on the standard input",
+        help=f"a saved state ({STATE}); or .csv, .csv.gz, .jsonl, .parquet, .feather or .npy files of any length, after a survey "
+        f"({TOML}) if there is one; - is CSV on the standard input",
     )
     estimate.add_argument(
         "--column",
@@ -105,7 +105,9 @@ def add_commands(commands: Any, seed: str) -> None:
         help="public column that divides people into groups, which have answers of their own; it is not protected. Can be "
         "given several times",
     )
-    estimate.add_argument("--epsilon", type=float, metavar="E", help="privacy parameter of each record")
+    estimate.add_argument(
+        "--epsilon", type=float, metavar="E", help="privacy parameter of each record; with a survey, in the place of its own"
+    )
     estimate.add_argument("--lower", type=float, metavar="A", help="smallest possible number (negative: --lower=-1e3)")
     estimate.add_argument("--upper", type=float, metavar="B", help="largest possible number")
     estimate.add_argument("--categories", metavar="a,b,c", help="all possible answers, instead of --lower and --upper")
@@ -255,7 +257,8 @@ def _estimate(arguments: argparse.Namespace) -> int:
         result = _estimate_state(arguments)
         extra: dict[str, Any] = {}
     else:
-        survey = _survey_for(arguments)
+        is_described = arguments.files[0].endswith(TOML)
+        survey = _described_survey(arguments) if is_described else _survey_for(arguments)
         with progress_bar(arguments.files, arguments.json) as progress:
             table = FileTable(arguments.files, survey.column_questions, progress=progress)
             rng = generator(arguments.seed)
@@ -263,14 +266,15 @@ def _estimate(arguments: argparse.Namespace) -> int:
                 by = None if arguments.by is None else arguments.by[0] if len(arguments.by) == 1 else arguments.by
                 result = survey.run(table, by=by, rng=rng, clip=arguments.clip)
             except ValueError as error:
-                raise ValueError(_with_options(str(error), "--missing category")) from None
+                accepts = "`optional = true` in the survey" if is_described else "--missing category"
+                raise ValueError(_with_options(str(error), accepts)) from None
         extra = {
             "files": list(arguments.files),
             "mechanisms": {name: repr(mechanism) for name, mechanism in survey.mechanisms.items()},
         }
     if arguments.plot is not None:
-        if not isinstance(result, SurveyResult):
-            raise ValueError("--plot must be left out for groups, and for the state of a single question")
+        if not isinstance(result, SurveyResult | GroupedResults):
+            raise ValueError("--plot must be left out for the state of a single question")
         result.plot(arguments.plot, confidence)
     if arguments.json:
         print(json.dumps({**described(result, confidence, arguments.simultaneous), **extra}))
@@ -282,6 +286,10 @@ def _estimate(arguments: argparse.Namespace) -> int:
         terminal.print(table_of(result, confidence, arguments.simultaneous))
         n = sum(part.n for part in results)
         terminal.print(f"n = {n:,}, total epsilon = {results[0].guarantee.epsilon:.6g} per person", soft_wrap=True)
+        if isinstance(result, SurveyResult):
+            for name, answer in result.items():
+                if answer.note:
+                    terminal.print(f"{name}: {answer.note}", soft_wrap=True)
         for name, mechanism in extra.get("mechanisms", {}).items():
             terminal.print(f"{name}: {mechanism}", soft_wrap=True)
     else:
@@ -309,10 +317,33 @@ def read_survey(path: Path, parse: Callable[[str], Read]) -> Read:
         raise ValueError(f"{path}: {error}") from None
 
 
+def _described_survey(arguments: argparse.Namespace) -> Survey:
+    """Return the survey of a TOML file, which is the first of the files and is taken from them."""
+    for name in ("column", "lower", "upper", "categories"):
+        if getattr(arguments, name) is not None:
+            raise ValueError(f"--{name} must be left out with a survey in TOML, which has the questions")
+    if arguments.missing == "category":
+        raise ValueError("--missing must be left out with a survey in TOML: `optional = true` of a question accepts it")
+    path, *arguments.files = arguments.files
+    if not arguments.files:
+        raise ValueError("FILE must be a survey in TOML and at least one file of records, got the survey alone")
+
+    def parse(text: str) -> Survey:
+        return Survey.from_toml(text, epsilon=arguments.epsilon)
+
+    survey = read_survey(Path(path), parse)
+    if survey.waves is not None:
+        raise ValueError("FILE must be a survey without waves: use `ldpfast privatize --wave`")
+    return survey
+
+
 def _survey_for(arguments: argparse.Namespace) -> Survey:
     """Return the survey with a question for each column."""
     if arguments.epsilon is None:
-        raise ValueError("--epsilon must be given for files of records; files of reports are for `ldpfast aggregate`")
+        raise ValueError(
+            "--epsilon must be given for files of records without a survey in TOML, which comes first; files of reports are for "
+            "`ldpfast aggregate`"
+        )
     for path in arguments.files:
         open_table(path, [])  # raises where the format is not known
     columns = arguments.column or [Path(arguments.files[0]).name]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from .. import _schema
 from .._envelope import seal, unseal
 from .._frames import By, Groups, read_by
+from .._plots import caption, draw_intervals, panels_of_rows, text_of
 from .._table import Table
 from .._typing import AnyArray
 from .._warnings import warn
@@ -30,6 +33,7 @@ from ._batches import new_names, read_batches
 if TYPE_CHECKING:
     from ._question import Question
 
+MAX_SHOWN = 20  # groups of a printed table
 MAX_BYTES = 1 << 30  # of the counts of all groups
 MAGIC = b"LDPGRUP\x01"  # the last byte is the version of the layout
 
@@ -135,6 +139,59 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         self._states, self._n = states, n
         self._batches: set[str] = set()
         self._people = People.of(new_count())
+
+    @classmethod
+    def of(cls, aggregators: Mapping[Any, Aggregator], *, by: By | None = None) -> Self:
+        """Return the aggregators of groups that were counted one by one, such as messages of clients by region.
+
+        Parameters
+        ----------
+        aggregators : mapping
+            Aggregators of the same question by the public values that divide people. That nobody is in two of them is for the
+            caller to know. They stay unchanged.
+        by : str or list of str, optional
+            Name of the column that divides people; several, if the values are tuples.
+
+        Returns
+        -------
+        aggregators : GroupedAggregator
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there are no aggregators; if they answer different questions; if values are not tuples as long as `by`; if the
+            counts of all groups would have more than 2^30 bytes.
+
+        Examples
+        --------
+        >>> import ldpfast as ldp
+        >>> from ldpfast.reports import GroupedAggregator
+        >>> survey = ldp.Survey({"smokes": ldp.survey.YesNo(optional=True)}, 2.0)
+        >>> messages = {"N": [survey.client().answer({"smokes": True})], "S": [survey.client().answer({"smokes": None})]}
+        >>> counted = {region: survey.aggregator().update(sent) for region, sent in messages.items()}
+        >>> GroupedAggregator.of(counted, by="region").n
+        2
+        """
+        if not isinstance(aggregators, Mapping) or not all(isinstance(one, Aggregator) for one in aggregators.values()):
+            raise TypeError(f"aggregators must be a mapping to aggregators, got {type(aggregators).__name__}")
+        if not aggregators:
+            raise ValueError("aggregators must be at least one, got none")
+        names, counted = read_by(by), list(aggregators.values())
+        if isinstance(names, tuple) and not all(isinstance(v, tuple) and len(v) == len(names) for v in aggregators):
+            raise ValueError(f"aggregators must be by tuples of {len(names)} values, those of {', '.join(map(repr, names))}")
+        for one in counted[1:]:
+            require_equal(counted[0].question, one.question)
+        require_room(counted[0].question, len(counted))
+        states = [np.stack(parts) for parts in zip(*(one._states for one in counted), strict=True)]
+        n = np.array([one.n for one in counted], np.int64)
+        if sum(n.tolist()) >= MAX_REPORTS:
+            raise ValueError(f"aggregators must hold fewer than 2^62 reports, got {sum(n.tolist())}")
+        found = cls(counted[0].question, list(aggregators), states, n, by=names)
+        found._people = counted[0]._people
+        for one in counted:
+            found._batches |= one._batches
+            found._people = found._people.joined(one._people)
+        return found
 
     @property
     def n(self) -> int:
@@ -429,5 +486,53 @@ class GroupedResults(Mapping[Any, Any]):
         """
         return self.table(confidence, simultaneous).to_frame()
 
+    def plot(self, path: str | Path | None = None, confidence: float = 0.95) -> Any:
+        """Draw the numbers of all groups with their intervals, one panel per question, and one row per number and group.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write; the suffix determines the format.
+        confidence : float, default 0.95
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        figure : matplotlib.figure.Figure
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        ValueError
+            If there are no groups.
+        """
+        if not len(self):
+            raise ValueError("results must have at least one group, got none")
+        columns = self.table(confidence).columns
+        size = len(columns["estimate"])
+        questions, numbers = columns.get("question", [""] * size), ("estimate", "low", "high")
+        names = [name for name in columns if name not in ("question", *numbers, "stderr", "n")]
+        labels = [", ".join(str(part) for part in row if part != "") for row in zip(*(columns[name] for name in names), strict=True)]
+        rows = {question: [i for i in range(size) if questions[i] == question] for question in dict.fromkeys(questions)}
+        page, panels = panels_of_rows([len(places) for places in rows.values()])
+        is_hollow = False
+        for (question, places), ax in zip(rows.items(), panels, strict=True):
+            value, low, high = (np.array(columns[name], np.float64)[places] for name in numbers)
+            is_hollow |= draw_intervals(ax, [labels[i] for i in places], value, low, high)
+            ax.set_title(text_of(question), fontsize=10, loc="left")
+        panels[-1].set_xlabel(f"estimate with {100 * confidence:g} % interval, {self._source()}{caption(is_hollow)}")
+        if path is not None:
+            page.savefig(path, dpi=120)
+        return page
+
+    def _source(self) -> str:
+        return f"n = {sum(self._counted[value].n for value in self):,} in {len(self)} groups"
+
     def __repr__(self) -> str:
-        return f"<GroupedResults of {len(self)} groups>"
+        shown = GroupedResults(list(self)[:MAX_SHOWN], self._counted, self._options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            table = shown.table()
+        rest = f", of which {MAX_SHOWN} are shown" if len(self) > MAX_SHOWN else ""
+        return f"{table!r}\n{self._source()}{rest}, 95 % intervals"
