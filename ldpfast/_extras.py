@@ -41,4 +41,5 @@ def optional(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise ImportError(f"{error.name} is not installed: install {PACKAGES[extra]}, for instance by pip install 'ldpfast[{extra}]'") from error
+        command = f"pip install 'ldpfast[{extra}]'"
+        raise ImportError(f"{error.name} is not installed: install {PACKAGES[extra]}, or {command}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -20,7 +21,8 @@ import pytest
 import ldpfast as ldp
 from ldpfast import demo
 from ldpfast.cli import _output, main
-from ldpfast.survey import Choice, Cross, Mean, Survey, YesNo
+from ldpfast.files import FileTable
+from ldpfast.survey import Choice, Cross, Mean, Survey, Text, YesNo
 
 from .support.command_line import error_line
 from .support.extras import remove_extras
@@ -190,8 +192,12 @@ def test_demo_passes_its_arguments(monkeypatch, tmp_path, capsys):
 
 def test_a_missing_extra_is_named_in_the_message(capsys, monkeypatch, array):
     remove_extras(monkeypatch)
-    assert error_line(capsys, "demo") == "rich is not installed: install statsmodels, matplotlib and rich"
-    assert error_line(capsys, "estimate", array, *NUMERIC) == "rich is not installed: install pyarrow and rich"
+    assert error_line(capsys, "demo") == (
+        "rich is not installed: install statsmodels, matplotlib and rich, or pip install 'ldpfast[demo]'"
+    )
+    assert error_line(capsys, "estimate", array, *NUMERIC) == (
+        "rich is not installed: install pyarrow and rich, or pip install 'ldpfast[files]'"
+    )
     assert main(["estimate", str(array), *NUMERIC, "--json"]) == 0
 
 
@@ -284,6 +290,56 @@ def test_a_survey_from_records_to_estimates(capsys, tmp_path, survey, toml):
     main(["aggregate", str(tmp_path / "reports-1.parquet"), str(tmp_path / "reports-2.parquet"), "-o", str(both)])
     assert both.read_bytes() == whole.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+def test_a_survey_and_records_give_estimates_in_one_step(capsys, tmp_path, survey, toml):
+    assert main(["estimate", str(toml), str(survey), "--seed", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    described = Survey.from_toml(TOML)
+    expected = described.run(FileTable([survey], described.column_questions), rng=np.random.default_rng(3))
+    assert {name: answer["value"] for name, answer in found["answers"].items()} == {
+        name: answer["value"] for name, answer in expected.to_dict()["answers"].items()
+    }
+    assert (found["n"], found["files"]) == (3000, [str(survey)])
+    figure = tmp_path / "groups.png"
+    options = ["--by", "answer", "--epsilon", "6", "--plot", str(figure)]
+    assert main(["estimate", str(toml), str(survey), *options]) == 0
+    out, err = capsys.readouterr()
+    assert "by must be a public column" in err
+    assert "total epsilon = 6 per person" in out
+    assert figure.stat().st_size > 1000
+
+
+def test_a_survey_before_records_has_its_own_errors(capsys, tmp_path, survey, toml):
+    assert "got the survey alone" in error_line(capsys, "estimate", toml)
+    for option in (["--column", "visits"], ["--lower", "0"], ["--upper", "1"], ["--categories", "a,b"]):
+        message = f"{option[0]} must be left out with a survey in TOML, which has the questions"
+        assert error_line(capsys, "estimate", toml, survey, *option) == message
+    assert "--missing must be left out" in error_line(capsys, "estimate", toml, survey, "--missing", "category")
+    waves = tmp_path / "waves.toml"
+    waves.write_text("waves = 2\n" + TOML)
+    assert "FILE must be a survey without waves" in error_line(capsys, "estimate", waves, survey)
+    (tmp_path / "gap.csv").write_text("visits,answer\n,yes\n")
+    message = error_line(capsys, "estimate", toml, tmp_path / "gap.csv")
+    assert "`optional = true` in the survey accepts it" in message
+    assert "or a survey in TOML before them" in error_line(capsys, "estimate", survey)
+
+
+def test_the_answer_to_a_text_says_what_was_found(capsys, tmp_path):
+    toml, data = tmp_path / "words.toml", tmp_path / "words.csv"
+    question = Text(3, "abc", optional=True, n=5000, buckets=256, functions=8)
+    toml.write_text(Survey({"word": question}, 4.0).to_toml())
+    data.write_text("word\n" + "ab\nc\nab\n" * 2000)
+    assert main(["estimate", str(toml), str(data), "--seed", "1"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"word +ab +0\.6\d", out)
+    assert re.search(r"^word: every text of at least \S+ % of people was found with probability 0\.95$", out, re.M)
+    reports, state = tmp_path / "r.parquet", tmp_path / "s.ldp"
+    assert main(["privatize", str(toml), str(data), "-o", str(reports), "--seed", "1"]) == 0
+    assert main(["aggregate", str(reports), "-o", str(state)]) == 0
+    capsys.readouterr()
+    assert main(["estimate", str(state), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["answers"]["word"]["labels"][0] == "ab"
 
 
 def test_a_seed_makes_reports_reproducible(tmp_path, survey, toml):

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import ldpfast as ldp
-from ldpfast import analysis, bounds, central, estimation, privacy, survey
+from ldpfast import analysis, bounds, central, estimation, privacy, reports, survey
 
 from .support.cases import each
 from .support.public import WITHOUT_INSTANCES, instances, public_objects
@@ -71,6 +71,9 @@ def test_objects_are_displayed_without_warnings(thing):
         text, name = repr(thing), name_of(thing)
         if isinstance(thing, ldp.Estimate):
             assert f"n = {thing.n}, {thing._short_guarantee()})" in text
+        elif isinstance(thing, reports.GroupedResults):
+            assert re.match("group ", text)
+            assert "groups, epsilon = " in text
         elif isinstance(thing, QUESTIONS):
             assert text.startswith("question ")
         elif isinstance(thing, analysis.RegressionSummary):

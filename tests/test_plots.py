@@ -367,7 +367,7 @@ def test_colors_differ_in_gray():
 @each("name", MAKERS)
 def test_plots_without_matplotlib_say_what_to_install(name, monkeypatch):
     remove_extras(monkeypatch)
-    with pytest.raises(ImportError, match=r"^matplotlib is not installed: install matplotlib$"):
+    with pytest.raises(ImportError, match=r"^matplotlib is not installed: install matplotlib, or pip install"):
         MAKERS[name]()
 
 

@@ -88,8 +88,8 @@ def add_commands(commands: Any, seed: str) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help=f"a saved state ({STATE}); or .csv, .csv.gz, .jsonl, .parquet, .feather or .npy files of any length, after a survey "
-        f"({TOML}) if there is one; - is CSV on the standard input",
+        help=f"a saved state ({STATE}); or .csv, .csv.gz, .jsonl, .parquet, .feather or .npy files of any length, after a "
+        f"survey ({TOML}) if there is one; - is CSV on the standard input",
     )
     estimate.add_argument(
         "--column",
@@ -106,7 +106,10 @@ def add_commands(commands: Any, seed: str) -> None:
         "given several times",
     )
     estimate.add_argument(
-        "--epsilon", type=float, metavar="E", help="privacy parameter of each record; with a survey, in the place of its own"
+        "--epsilon",
+        type=float,
+        metavar="E",
+        help="privacy parameter of each record; with a survey, in the place of its own",
     )
     estimate.add_argument("--lower", type=float, metavar="A", help="smallest possible number (negative: --lower=-1e3)")
     estimate.add_argument("--upper", type=float, metavar="B", help="largest possible number")
@@ -341,7 +344,7 @@ def _survey_for(arguments: argparse.Namespace) -> Survey:
     """Return the survey with a question for each column."""
     if arguments.epsilon is None:
         raise ValueError(
-            "--epsilon must be given for files of records without a survey in TOML, which comes first; files of reports are for "
+            "--epsilon must be given for files of records, or a survey in TOML before them; files of reports are for "
             "`ldpfast aggregate`"
         )
     for path in arguments.files:

@@ -11,11 +11,12 @@ from ._batches import hash_of_batch as hash_of_batch
 from ._bits import Bits
 from ._codes import Codes
 from ._collected import Collected as Collected
-from ._collected import GroupedAggregator, GroupedResults
+from ._collected import GroupedAggregator
 from ._directions import Directions as Directions
 from ._format import Format
 from ._frames import FrameSigns as FrameSigns
 from ._grid import Grid
+from ._grouped_results import GroupedResults
 from ._labels import MESSAGE_VERSION as MESSAGE_VERSION
 from ._labels import SCHEMA_KEY as SCHEMA_KEY
 from ._labels import check_table_schema as check_table_schema

@@ -18,8 +18,9 @@ from .._typing import AnyArray
 from ..privacy import Guarantee
 from ..results import AnyDebiasing, Occasion
 from ._aggregator import Aggregator
-from ._collected import Collected, GroupedAggregator, GroupedResults
+from ._collected import Collected, GroupedAggregator
 from ._format import Format
+from ._grouped_results import GroupedResults
 from ._labels import (
     COLUMN,
     LABEL,

@@ -134,5 +134,6 @@ def test_a_figure_needs_an_existing_directory_and_matplotlib(capsys, tmp_path, m
     assert message.startswith("--figure must be in an existing directory, got ")
     remove_extras(monkeypatch)
     assert (
-        error_line(capsys, *study, "--figure", tmp_path / "a.png") == "matplotlib is not installed: install matplotlib"
+        error_line(capsys, *study, "--figure", tmp_path / "a.png")
+        == "matplotlib is not installed: install matplotlib, or pip install 'ldpfast[plot]'"
     )

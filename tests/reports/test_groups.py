@@ -139,3 +139,91 @@ def test_the_reports_of_a_seed_do_not_depend_on_the_groups():
     for aggregator in grouped.values():
         total.merge(aggregator)
     assert total == survey.collect(frame, rng=1)
+
+
+# Groups that were counted one by one ----------------------------------------------------------------------------------
+
+SURVEY = Survey({"way": Choice(["foot", "car"], optional=True), "smokes": YesNo(optional=True)}, 3.0)
+
+
+def messages_of(region, n):
+    return [SURVEY.client().answer({"way": "car" if i % 3 else "foot", "smokes": region == "N"}) for i in range(n)]
+
+
+def test_aggregators_of_messages_become_groups():
+    counted = {region: SURVEY.aggregator().update(messages_of(region, n)) for region, n in (("S", 60), ("N", 40))}
+    grouped = GroupedAggregator.of(counted, by="region")
+    assert (grouped.n, grouped.by, list(grouped)) == (100, "region", ["S", "N"])
+    assert {region: aggregator == counted[region] for region, aggregator in grouped.items()} == {"S": True, "N": True}
+    results = grouped.estimate()
+    assert list(results) == ["N", "S"]
+    for region, aggregator in counted.items():
+        assert results[region].table(0.9).columns == aggregator.estimate().table(0.9).columns
+    assert ldp.load(grouped.to_bytes()) == grouped
+    more = SURVEY.collect({"way": ["car"] * 3, "smokes": [True] * 3, "region": ["W"] * 3}, by="region", rng=1)
+    assert grouped.merge(more).n == 103
+    assert counted["N"].n == 40
+
+
+def test_groups_by_several_columns_are_tuples():
+    aggregators = {("N", 1): MECHANISM.collect(X, rng=1), ("S", 2): MECHANISM.collect(X, rng=2)}
+    grouped = GroupedAggregator.of(aggregators, by=["region", "year"])
+    assert list(grouped.estimate().table().columns)[:2] == ["region", "year"]
+    with pytest.raises(ValueError, match="by tuples of 3 values"):
+        GroupedAggregator.of(aggregators, by=["region", "year", "month"])
+
+
+def test_groups_know_the_aggregators_that_they_are_made_of():
+    """The difference of a group and of the same people counted alone has a covariance."""
+    counted = {region: MECHANISM.collect(X, rng=1) for region in "NS"}
+    counted["N"].name_batch("monday")
+    grouped = GroupedAggregator.of(counted)
+    assert (grouped.estimate()["N"] - grouped.estimate()["S"]).n == 24
+    with pytest.raises(ValueError, match="estimates must be of different people"):
+        grouped.estimate()["N"] - counted["N"].estimate()
+    again = GroupedAggregator.of({"N": MECHANISM.collect(X, rng=3).name_batch("monday")})
+    with pytest.raises(ValueError, match="no batch that was already counted"):
+        grouped.merge(again)
+
+
+@pytest.mark.parametrize(
+    "aggregators, message",
+    [
+        ([MECHANISM.aggregator()], "aggregators must be a mapping to aggregators, got list"),
+        ({"N": MECHANISM}, "aggregators must be a mapping to aggregators"),
+        ({}, "aggregators must be at least one, got none"),
+        ({"N": MECHANISM.aggregator(), "S": ldp.RandomizedResponse(3, 2.0).aggregator()}, "must"),
+    ],
+)
+def test_what_is_no_aggregators_of_one_question_is_refused(aggregators, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        GroupedAggregator.of(aggregators)
+
+
+# What is shown --------------------------------------------------------------------------------------------------------
+
+
+def test_results_are_printed_as_a_table():
+    frame = {"way": ["foot", "car"] * 60, "smokes": [True] * 120, "region": np.repeat(["N", "S", "W"], 40)}
+    results = SURVEY.run(frame, by="region", rng=1)
+    lines = repr(results).splitlines()
+    assert lines[:-1] == repr(results.table()).splitlines()
+    assert lines[-1].startswith("n = 120 in 3 groups, epsilon = ")
+    many = MECHANISM.collect(np.arange(300) % 3, by=np.arange(300) % 30, rng=1).estimate()
+    assert repr(many).splitlines()[-1].startswith("n = 300 in 30 groups, of which 20 are shown, epsilon = ")
+    assert len(repr(many).splitlines()) == 1 + 20 * 3 + 1
+
+
+def test_plots_have_a_panel_per_question_and_a_row_per_number_and_group(tmp_path):
+    frame = {"way": ["foot", "car"] * 60, "smokes": [True] * 120, "region": np.repeat(["N", "S"], 60)}
+    page = SURVEY.run(frame, by="region", rng=1).plot(tmp_path / "groups.svg")
+    assert (tmp_path / "groups.svg").stat().st_size > 0
+    assert [ax.get_title(loc="left") for ax in page.axes] == ["way", "smokes"]
+    labels = [[label.get_text() for label in ax.get_yticklabels()] for ax in page.axes]
+    ways = [f"{region}, {way}" for region in "NS" for way in ("foot", "car", "no answer")]
+    assert labels == [ways, ["N", "N, no answer", "S", "S, no answer"]]
+    assert "n = 120 in 2 groups" in page.axes[-1].get_xlabel()
+    alone = MECHANISM.collect(X, by=BY, rng=1).estimate().plot()
+    assert [label.get_text() for label in alone.axes[0].get_yticklabels()] == [
+        f"{g}, {i}" for g in "NS" for i in range(3)
+    ]

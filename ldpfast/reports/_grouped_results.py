@@ -1,0 +1,168 @@
+"""Results of groups of people."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._plots import caption, draw_intervals, panels_of_rows, text_of
+from .._table import Table
+from ..results import guarantee_text
+
+if TYPE_CHECKING:
+    from ._collected import GroupedAggregator
+
+MAX_SHOWN = 20  # groups of a printed table
+
+
+def in_order(values: Iterable[Any]) -> list[Any]:
+    """Return values in ascending order, with None at the end; in their own order if they cannot be compared."""
+    listed = list(values)
+    try:
+        return sorted(value for value in listed if value is not None) + [None] * (None in listed)
+    except TypeError:
+        return listed
+
+
+class GroupedResults(Mapping[Any, Any]):
+    """Results of groups of people, by the public values that divide people.
+
+    Groups are in ascending order; in the order in which they are first seen if their values cannot be compared.
+
+    `GroupedAggregator.estimate` and `run` with ``by=`` make one. Each result is computed when it is first used.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Survey, YesNo
+    >>> survey = Survey({"smokes": YesNo()}, epsilon=1.0)
+    >>> results = survey.run({"smokes": [True, False] * 50, "region": ["N", "S"] * 50}, by="region", rng=1)
+    >>> list(results), results["N"].n
+    (['N', 'S'], 50)
+    >>> results.table()["group"]
+    ['N', 'S']
+    """
+
+    def __init__(self, values: Sequence[Any], counted: GroupedAggregator, options: Mapping[str, Any]) -> None:
+        self._results: dict[Any, Any] = dict.fromkeys(values)
+        self._counted, self._options = counted, dict(options)
+
+    def __getitem__(self, value: Any) -> Any:
+        if self._results[value] is None:
+            self._results[value] = self._counted[value].estimate(**self._options)
+        return self._results[value]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def table(self, confidence: float = 0.95, simultaneous: bool = False) -> Table:
+        """Return all numbers of all groups as a table with one row per number.
+
+        Parameters
+        ----------
+        confidence, simultaneous
+            As for `Estimate.interval`. Simultaneous limits hold for one group.
+
+        Returns
+        -------
+        table : Table
+            Column "group", or the columns that divide people if there are several; then the columns of the tables of the
+            results.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `Estimate.interval`.
+        """
+        columns: dict[str, list[Any]] = {"group": []}
+        if not self._options and (stacked := self._counted.stacked_table(list(self), confidence, simultaneous)):
+            return self._with_columns(stacked)
+        for value, result in self.items():
+            part = result._entry_table(confidence, simultaneous)
+            columns["group"] += [value] * len(part)
+            for name, numbers in part.columns.items():
+                columns.setdefault(name, []).extend(numbers)
+        return self._with_columns(Table(columns))
+
+    def _with_columns(self, table: Table) -> Table:
+        """Return a table with a column for each of several columns that divide people, in the place of "group"."""
+        by = self._counted.by
+        if not isinstance(by, tuple):
+            return table
+        groups, *numbers = table.columns.items()
+        parts = {
+            name if name not in table.columns else f"group {name}": [value[i] for value in groups[1]]
+            for i, name in enumerate(by)
+        }
+        return Table({**parts, **dict(numbers)})
+
+    def to_frame(self, confidence: float = 0.95, simultaneous: bool = False) -> Any:
+        """Return `table` as a pandas DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        return self.table(confidence, simultaneous).to_frame()
+
+    def plot(self, path: str | Path | None = None, confidence: float = 0.95) -> Any:
+        """Draw the numbers of all groups with their intervals, one panel per question, and one row per number and group.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write; the suffix determines the format.
+        confidence : float, default 0.95
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        figure : matplotlib.figure.Figure
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        ValueError
+            If there are no groups.
+        """
+        if not len(self):
+            raise ValueError("results must have at least one group, got none")
+        columns = self.table(confidence).columns
+        size = len(columns["estimate"])
+        questions, numbers = columns.get("question", [""] * size), ("estimate", "low", "high")
+        names = [name for name in columns if name not in ("question", *numbers, "stderr", "n")]
+        labels = [
+            ", ".join(str(part) for part in row if part != "")
+            for row in zip(*(columns[name] for name in names), strict=True)
+        ]
+        rows = {question: [i for i in range(size) if questions[i] == question] for question in dict.fromkeys(questions)}
+        page, panels = panels_of_rows([len(places) for places in rows.values()])
+        is_hollow = False
+        for (question, places), ax in zip(rows.items(), panels, strict=True):
+            value, low, high = (np.array(columns[name], np.float64)[places] for name in numbers)
+            is_hollow |= draw_intervals(ax, [labels[i] for i in places], value, low, high)
+            ax.set_title(text_of(question), fontsize=10, loc="left")
+        panels[-1].set_xlabel(f"estimate with {100 * confidence:g} % interval, {self._source()}{caption(is_hollow)}")
+        if path is not None:
+            page.savefig(path, dpi=120)
+        return page
+
+    def _source(self, is_cut: bool = False) -> str:
+        n = sum(self._counted[value].n for value in self)
+        shown = f", of which {MAX_SHOWN} are shown" if is_cut else ""
+        return f"n = {n:,} in {len(self)} groups{shown}, {guarantee_text(self._counted.question.guarantee)}"
+
+    def __repr__(self) -> str:
+        shown = GroupedResults(list(self)[:MAX_SHOWN], self._counted, self._options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            table = shown.table()
+        return f"{table!r}\n{self._source(len(self) > MAX_SHOWN)}, 95 % intervals"
