@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def mixture_probability(limit: Floats, first: Floats, rest: Floats, dim: int, di
     end = limit / outer
     smallest, largest = chdtri(freedom, 1 - FAR_OUT), chdtri(freedom, FAR_OUT)
     start, stop = (np.arcsin(np.sqrt(np.minimum(1, x / np.maximum(end, 1e-300)))) for x in (smallest, largest))
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    nodes, weights = _quadrature()
     half = (stop - start) / 2
     angle = start[..., np.newaxis] + half[..., np.newaxis] * (nodes + 1)
     end, freedom = end[..., np.newaxis], freedom[..., np.newaxis]
@@ -73,6 +74,13 @@ def mixture_probability(limit: Floats, first: Floats, rest: Floats, dim: int, di
     left = (limit / inner)[..., np.newaxis] * np.cos(angle) ** 2
     values = chdtr(dim - freedom, left) * _chi_density(np.sqrt(number), freedom) * np.sqrt(end) * np.cos(angle)
     return np.asarray(np.minimum(values @ weights * half, 1.0))
+
+
+@cache
+def _quadrature() -> tuple[Floats, Floats]:
+    """Return the nodes and the weights of the quadrature, whose computation takes longer than what they are used for."""
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    return nodes, weights
 
 
 def _chi_density(length: Floats, freedom: Floats) -> Floats:
