@@ -69,13 +69,15 @@ def delayed_parts(faults, table):
 
 
 @pytest.mark.claim("With personal keys, Dask gives the bytes of one process for every partitioning.", "Engines")
-def test_workers_give_the_bytes_of_one_process(client, table, expected):
+def test_workers_give_the_bytes_of_one_process(client, table, expected, personal):
     for partitions in (1, 3, 40):
         data = dd.from_pandas(table, npartitions=partitions)
         found = ldpfast.dask.aggregate(data, SURVEY, person="id", key=SECRET)
         assert found.to_bytes() == expected
     shuffled = dd.from_pandas(table.sample(frac=1, random_state=1).reset_index(drop=True), npartitions=7)
     assert ldpfast.dask.aggregate(shuffled, SURVEY, person="id", key=lambda: SECRET).to_bytes() == expected
+    texts = SURVEYS["texts"]
+    assert ldpfast.dask.aggregate(data, texts, person="id", key=SECRET) == texts.collect(table, rng=personal)
     by_region = ldpfast.dask.aggregate(data, SURVEYS["single"], by="region")
     assert {region: found.n for region, found in by_region.items()} == table["region"].value_counts().to_dict()
 

@@ -102,12 +102,14 @@ def test_tasks_read_row_groups_of_files(spark, table, expected, tmp_path):
 
 
 @pytest.mark.claim("With personal keys, Spark gives the bytes of one process for every partitioning.", "Engines")
-def test_tasks_give_the_bytes_of_one_process(people, table, expected):
+def test_tasks_give_the_bytes_of_one_process(people, table, expected, personal):
     for partitions in (1, 3, 40):
         found = ldpfast.spark.aggregate(people.repartition(partitions), SURVEY, person="id", key=SECRET)
         assert found.to_bytes() == expected
     shuffled = people.orderBy("income", "height")
     assert ldpfast.spark.aggregate(shuffled, SURVEY, person="id", key=lambda: SECRET).to_bytes() == expected
+    texts = SURVEYS["texts"]
+    assert ldpfast.spark.aggregate(people, texts, person="id", key=SECRET) == texts.collect(table, rng=personal)
     by_region = ldpfast.spark.aggregate(people, SURVEYS["single"], by="region")
     assert {region: found.n for region, found in by_region.items()} == table["region"].value_counts().to_dict()
     assert ldpfast.spark.aggregate(people.filter("id < 0"), SURVEY) == SURVEY.aggregator()

@@ -30,7 +30,7 @@ from ldpfast.server._receiver import Receiver
 from ldpfast.server._reports import Reports, Status
 from ldpfast.server._store import Store
 from ldpfast.server._tables import VERSION
-from ldpfast.survey import Choice, Survey, YesNo
+from ldpfast.survey import Choice, Survey, Text, YesNo
 
 from ..support.server import (
     LINES,
@@ -642,6 +642,30 @@ def test_the_page_shows_labels_as_text_and_needs_nothing_from_elsewhere(tmp_path
             assert client.get(path, headers=READER).status_code == 404
         for path in ("/?wave=x", "/?version=-1", "/estimates?by=age"):
             assert client.get(path, headers=READER).status_code == 400
+
+
+def test_texts_are_found_and_shown(tmp_path):
+    """Each group has texts of its own; a text is never markup."""
+    question = Text(3, "<>bnoyes", optional=True, n=400, buckets=64, functions=4)
+    survey = Survey({"word": question, "smokes": YesNo(optional=True)}, 12.0, answers="all")
+    with served(tmp_path, survey, groups=["N", "S"]) as client:
+        sent = {"N": ["<b>", "no", "<b>"] * 130, "S": ["yes"] * 90}
+        counted = survey.aggregator()
+        for group, words in sent.items():
+            reports = [survey.client().report({"word": word}) for word in words]
+            assert post(client, reports, group).json()["accepted"] == len(reports)
+            counted.update([report.message for report in reports])
+        found = client.get("/estimates", headers=READER).json()
+        assert found["result"] == json.loads(json.dumps(counted.estimate().to_dict()))
+        assert found["result"]["answers"]["word"]["labels"][0] == "<b>"
+        groups = client.get("/estimates?by=group", headers=READER).json()["groups"]
+        assert groups["S"]["result"]["answers"]["word"]["labels"] == ["yes"]
+        text = client.get("/estimates?by=group", headers={**READER, "accept": "text/csv"}).text
+        assert "\nword,yes," in text
+        page = client.get("/", headers=READER).text
+        assert "&lt;b&gt;" in page
+        assert "<b>" not in page
+        assert client.get("/plot.svg", headers=READER).status_code == 200
 
 
 # Storage --------------------------------------------------------------------------------------------------------------
