@@ -48,13 +48,13 @@ def texts(optional: bool = False) -> dict[str, SurveyQuestion]:
     return {
         "word": Text(4, "abc", **small),
         "age": Mean(0, 100, optional=optional),
-        "bytes": Text(3, column="word", **small),
+        "bytes": Text(2, column="word", **small),
         "smoker": YesNo(optional=optional),
         "age and smoking": Cross("age", "smoker"),
     }
 
 
-WORDS = ("a", "b", "cab", "", "aac")
+WORDS = ("a", "b", "ca", "", "ac")
 
 
 def people(n: int, seed: int = 1, missing: float = 0.0) -> dict[str, np.ndarray]:
