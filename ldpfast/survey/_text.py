@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._core.survey import Column
 from .._extras import optional
-from .._frames import Coded, package_of
+from .._frames import Coded, arrow_array, package_of
 from .._typing import AnyArray
 from ..domains import Strings
 from ..estimation.strings import HeavyHitters, HeavyHittersEstimate, SearchStep, SketchEstimate
@@ -132,11 +132,14 @@ class Text(ColumnQuestion):
     def _marked(self, name: str, values: Any) -> NDArray[np.uint8]:
         """Return strings as rows of symbols, marked as missing or outside."""
         if package_of(values) == "pandas":  # a categorical, with code -1 for missing values
-            rows = self._marked(name, optional("pyarrow", "files").array(values.categories.tolist()))
+            rows = self._marked(name, arrow_array(name, values.categories.tolist()))
             return self._repeated(rows, np.asarray(values.codes))
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f" and np.isnan(values).all():
+            return self._repeated(np.zeros((0, self.row_bytes), np.uint8), np.full(len(values), -1))  # nobody answered
         kind = "" if isinstance(values, Coded | np.ndarray) else str(values.type)
         if kind.startswith("dictionary"):
-            codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            signed = values.indices.cast(optional("pyarrow", "files").int64())
+            codes = signed.fill_null(-1).to_numpy(zero_copy_only=False)
             return self._repeated(self._marked(name, values.dictionary), codes)
         if not kind.startswith(("string", "large_string", "binary", "large_binary", "fixed_size_binary", "null")):
             got = "symbols of labels" if isinstance(values, Coded) else f"type {kind or values.dtype}"

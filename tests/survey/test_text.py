@@ -194,6 +194,12 @@ NAMES = ["ab", "cad", None, "h", "ab"]
         pa.array(NAMES),
         pa.array(NAMES, pa.large_string()),
         pa.array(NAMES).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2, 0], pa.uint8()), pa.array(["ab", "cad", "h"])),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 3, 2, 0], pa.int8()), pa.array(["ab", "cad", "h", None])),
+        pa.chunked_array(
+            [pa.array(["x", *NAMES[:2]]).dictionary_encode()[1:], pa.array(NAMES[2:]).dictionary_encode()]
+        ),
+        pa.array(NAMES, pa.string_view()),
         pa.array([None if name is None else name.encode() for name in NAMES]),
         pa.chunked_array([NAMES[:2], NAMES[2:]]),
         pa.array(["x", *NAMES])[1:],
@@ -207,6 +213,14 @@ def test_columns_of_every_type_have_the_same_reports(column):
     required = Survey({"word": Text(3, LETTERS, **SMALL)}, 4.0)
     with pytest.raises(ValueError, match=r"column 'word' must hold .*; row 2 has no value, which needs optional=True"):
         required.privatize({"word": column})
+
+
+@pytest.mark.parametrize(
+    "column", [[None] * 4, [math.nan] * 4, np.full(4, math.nan), pd.Series([math.nan] * 4), pa.nulls(4)]
+)
+def test_a_column_without_values_is_missing(column):
+    frame = {"word": column, "smokes": [True] * 4}
+    assert OPTIONAL.privatize(frame, rng=1).equals(OPTIONAL.privatize({**frame, "word": [""] * 4}, rng=1))
 
 
 @pytest.mark.parametrize("column", [np.array(["ab", "cad"]), np.array([b"ab", b"cad"])], ids=["text", "bytes"])
