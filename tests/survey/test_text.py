@@ -31,7 +31,7 @@ from ldpfast.survey import (
 )
 from ldpfast.survey._plan_page import _answer_text
 
-from ..support.statistics import assert_counts
+from ..support.statistics import assert_counts, assert_coverage, least_count
 
 LETTERS = "abcdefghij"
 WORDS = np.array(["ab", "cad", "fed", "jig", "h"], object)
@@ -438,3 +438,38 @@ def test_columns_have_their_rows():
         column.strings(1, 2)
     with pytest.raises(ValueError, match="no such numbers"):
         column.numbers(0, 1)
+
+
+# Many runs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.claim(
+    "The texts of a survey have valid intervals, and are false with probability at most 0.05.", "Strings"
+)
+@pytest.mark.long
+@pytest.mark.parametrize("answers", [1, "all"])
+def test_false_texts_misses_and_coverage(answers):
+    """With other hash functions in every run; intervals are simultaneous for everything that the survey reports."""
+    runs, words = 300, [*WORDS, None]
+    shares = np.array([0.3, 0.2, 0.2, 0.1, 0.05, 0.15])
+    rng = np.random.default_rng(20261126)
+    false = missed = asked = covered = empty = 0
+    for run in range(runs):
+        question = Text(3, LETTERS, optional=True, salt=str(run), **SMALL)
+        survey = Survey({"word": question, "smokes": YesNo(optional=True)}, 4.0, answers=answers)
+        column = np.array(words, object)[rng.choice(6, 20_000, p=shares)]
+        answer = survey.run({"word": column, "smokes": np.ones(20_000, np.bool_)}, rng=rng)["word"]
+        true = [dict(zip(words, shares, strict=True)).get(label, 0.0) for label in answer.labels]
+        low, high = answer.interval(simultaneous=True)
+        covered += bool(((low <= true) & (true <= high)).all())
+        low, high = answer.missing.interval()
+        empty += bool(low <= 0.15 <= high)
+        false += any(label not in words for label in answer.labels)
+        frequent = [word for word, share in zip(words[:5], shares, strict=False) if share >= answer.smallest_share]
+        asked += len(frequent)
+        missed += sum(word not in answer.labels for word in frequent)
+    assert asked >= runs
+    assert false <= runs - least_count(runs, 0.95)
+    assert missed <= asked - least_count(asked, 0.95)
+    assert_coverage(covered, runs, 0.95, detects=0.83)
+    assert_coverage(empty, runs, 0.95, detects=0.83)
