@@ -133,6 +133,13 @@ def test_the_empty_string_is_a_string_of_a_question_that_must_be_answered():
     assert result.table()["answer"][0] == "(empty text)"
 
 
+def test_texts_have_no_anytime_limits():
+    result = SURVEY.run(people(), rng=1)
+    assert list(result.anytime_interval()) == ["smokes"]
+    with pytest.raises(ValueError, match="anytime limits exist for"):
+        result["word"].anytime_interval()
+
+
 def test_shares_of_strings_that_are_named_later():
     answer = SURVEY.run(people(60_000), rng=5)["word"]
     shares = answer.shares(["h", "ab", "aaa"])
