@@ -291,14 +291,14 @@ static int open_space(const text_sketch *s, projective_response *p)
     return s->buckets <= p->first[s->length] && s->codes == p->first[s->length];
 }
 
-static int sketch_is_valid(const ldpfast_client *c, const uint8_t *at, uint32_t mechanism, uint32_t symbols, const response_coin *p,
-                           uint64_t end)
+static int sketch_is_valid(const ldpfast_client *c, const uint8_t *at, uint32_t mechanism, uint32_t symbols,
+                           const response_coin *p, uint64_t end)
 {
     const uint64_t start = (uint64_t)(at - c->table), order = read_u32(at + ORDER_AT), has_tables = read_u32(at + TABLES_AT);
     const uint64_t tables = has_tables ? 2 * order * (order + 1) : 0;
     projective_response space;
-    if (has_tables > 1 || read_u32(at + TABLES_AT + 4) != 0 || order > MAX_PRIME_ORDER || (has_tables && order > MAX_TABLE_ORDER) ||
-        tables > end - start - SKETCH)
+    if (has_tables > 1 || read_u32(at + TABLES_AT + 4) != 0 || order > MAX_PRIME_ORDER ||
+        (has_tables && order > MAX_TABLE_ORDER) || tables > end - start - SKETCH)
         return 0;
     const text_sketch s = read_sketch(at);
     if (s.functions == 0 || s.functions > MAX_FUNCTIONS || s.buckets < 2 || s.buckets > MAX_BUCKETS || s.parts == 0 ||
@@ -678,7 +678,8 @@ static void write_sketch(const question *q, stream_key *key, const uint8_t *row,
     const uint32_t number = draw_part(&words, s->parts), function = (uint32_t)word_below(&words, s->functions);
     const uint8_t *hashes = s->hashes + (HASHES + (size_t)FUNCTION * s->functions) * number;
     memcpy(coefficient, hashes + HASHES + (size_t)FUNCTION * function, sizeof coefficient);
-    const string_hashes h = {{read_u64(hashes), read_u64(hashes + 8)}, coefficient, 1, s->buckets, (uint32_t)read_u64(hashes + 16)};
+    const string_hashes h = {
+        {read_u64(hashes), read_u64(hashes + 8)}, coefficient, 1, s->buckets, (uint32_t)read_u64(hashes + 16)};
     uint32_t bucket = bucket_of(&h, 0, fingerprint(&h, row));
     const uint32_t code = (number * s->functions + function) * s->codes + bucket_code(q, key, bucket);
     memcpy(report, &code, report_bytes(q));
