@@ -7,7 +7,7 @@ export type Label =
   | { integer: string }
   | { tuple: (number | boolean | string | null | Label)[] };
 
-/** An answer. What is missing or unknown counts as "no answer". A Date is a day in UTC, and bytes are a text. */
+/** An answer. What is missing or unknown counts as "no answer". A Date is a day in UTC, and bytes are a text (valid UTF-8 if the question has an alphabet). */
 export type Value = number | bigint | boolean | string | Uint8Array | Date | Label | null | undefined;
 
 export interface SurveyFiles {

@@ -29,7 +29,8 @@ PRIVACY_NOTE = (
     "Each record is privatized separately{}. Ends of intervals and categories must be public knowledge, not taken from the "
     "data. An error caused by the data (a number out of range, an undeclared category, text, a missing value) is outside "
     "the guarantee. --clip avoids this error for numbers that are out of range, {} that for missing values. A value is missing "
-    f"if it is null, NaN, an empty cell or one of the texts {', '.join(filter(None, MISSING))}, unless that is a category."
+    f"if it is null, NaN, an empty cell or one of the texts {', '.join(filter(None, MISSING))}, unless that is a category; "
+    "a text of a survey only if it is null or an empty cell."
 )
 STATE, TOML = ".ldp", ".toml"  # suffixes of saved states and of surveys
 WIDTH = 160  # characters per line of a table that is not shown on a terminal

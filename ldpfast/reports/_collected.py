@@ -156,8 +156,8 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         Raises
         ------
         TypeError, ValueError
-            If there are no aggregators; if they answer different questions; if values are not tuples as long as `by`; if the
-            counts of all groups would have more than 2^30 bytes.
+            If there are no aggregators; if they answer different questions; if two hold a batch of the same name; if values are
+            not tuples as long as `by`; if the counts of all groups would have more than 2^30 bytes.
 
         Examples
         --------
@@ -188,6 +188,10 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         found = cls(counted[0].question, list(aggregators), states, n, by=names)
         found._people = counted[0]._people
         for one in counted:
+            if found._batches & one._batches:
+                raise ValueError(
+                    "aggregators must hold no batch that another one holds: give the parts of a batch other names"
+                )
             found._batches |= one._batches
             found._people = found._people.joined(one._people)
         return found

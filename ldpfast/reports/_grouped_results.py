@@ -144,6 +144,7 @@ class GroupedResults(Mapping[Any, Any]):
             for row in zip(*(columns[name] for name in names), strict=True)
         ]
         rows = {question: [i for i in range(size) if questions[i] == question] for question in dict.fromkeys(questions)}
+        rows = rows or {"": []}  # texts of which none were found
         page, panels = panels_of_rows([len(places) for places in rows.values()])
         is_hollow = False
         for (question, places), ax in zip(rows.items(), panels, strict=True):

@@ -62,6 +62,8 @@ def conclude(
     found: dict[str, TextSearch] = {}
     if weights is None:
         found = {name: question.found(counters[layout.names.index(name)]) for name, question in texts.items()}
+    elif len(texts) == len(questions):
+        raise ValueError("results must have a question whose answers are declared: texts have no weighted estimates")
     elif texts:
         listed = ", ".join(map(repr, texts))
         warn(f"texts have no weighted estimates, so that questions are left out: {listed}", UserWarning)

@@ -239,7 +239,8 @@ class TextAnswer(Answer):
     missing : Answer or None
         Share of people without an answer, for optional questions.
     smallest_share : float
-        Every string of at least this share was found with probability 0.95; infinite for too few people.
+        Every string of at least this share was found with probability 0.95; infinite for too few people, or too few functions
+        and buckets.
     steps : tuple of SearchStep
         What each level of the search did.
 
@@ -289,7 +290,7 @@ class TextAnswer(Answer):
     def note(self) -> str:
         """What the search could find, as a sentence."""
         if not math.isfinite(self.smallest_share):
-            return "too few people to find any text with probability 0.95"
+            return "too few people, or functions and buckets, to find any text with probability 0.95"
         return f"every text of at least {100 * self.smallest_share:.2g} % of people was found with probability 0.95"
 
     def to_dict(self) -> dict[str, Any]:

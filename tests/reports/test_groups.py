@@ -193,6 +193,10 @@ def test_groups_know_the_aggregators_that_they_are_made_of():
         ({"N": MECHANISM}, "aggregators must be a mapping to aggregators"),
         ({}, "aggregators must be at least one, got none"),
         ({"N": MECHANISM.aggregator(), "S": ldp.RandomizedResponse(3, 2.0).aggregator()}, "must"),
+        (
+            {region: MECHANISM.collect(X, rng=1).name_batch("monday") for region in "NS"},
+            "aggregators must hold no batch that another one holds",
+        ),
     ],
 )
 def test_what_is_no_aggregators_of_one_question_is_refused(aggregators, message):

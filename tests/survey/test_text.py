@@ -167,11 +167,33 @@ def test_nothing_is_found_among_few_people(tmp_path):
         result = OPTIONAL.run(people(60), rng=1)
     answer = result["word"]
     assert (answer.labels, answer.value.shape, answer.smallest_share) == ((), (0,), math.inf)
-    assert "too few people to find any text" in repr(result)
+    assert "too few people, or functions and buckets, to find any text" in repr(result)
     assert answer.to_dict()["smallest_share"] is None
     assert result.table()["question"].count("word") == 1  # no answer
     result.plot(tmp_path / "empty.png")
     assert (tmp_path / "empty.png").stat().st_size > 0
+
+
+def test_groups_in_which_nothing_was_found_are_drawn(tmp_path):
+    survey = Survey({"word": Text(3, LETTERS, **SMALL)}, 4.0)
+    rare = ["".join(letters) for letters in itertools.product(LETTERS, repeat=3)]
+    page = survey.run({"word": rare, "region": ["N", "S"] * 500}, by="region", rng=1).plot(tmp_path / "a.png")
+    assert [text.get_text() for text in page.axes[0].texts] == ["nothing was found"]
+    results = survey.run({"word": ["ab"] * 20_000, "region": ["N", "S"] * 10_000}, by="region", rng=1)
+    with pytest.raises(ValueError, match="must have a question whose answers are declared"):
+        poststratify(results, {"N": 0.5, "S": 0.5})
+
+
+def test_too_few_functions_and_buckets_promise_no_share():
+    """Candidates that share all buckets with a text, or all but one, can be taken for it."""
+    question = Text(3, LETTERS, n=4000, buckets=16, functions=2)
+    assert question.problem(6.0).plan().smallest_share == math.inf
+    with pytest.warns(
+        ldp.SmallSampleWarning, match="2 functions of 16 buckets are too few to tell 1111 candidates apart"
+    ):
+        answer = Survey({"word": question}, 6.0).run({"word": ["cad"] * 4000}, rng=1)["word"]
+    assert answer.smallest_share == math.inf
+    assert "too few people, or functions and buckets" in answer.note
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")

@@ -19,7 +19,7 @@ from .._frequencies import FrequencyEstimate
 from ._count_mean_sketch import SketchEstimate
 from ._decoded import DecodedSketch
 from ._independent import independent
-from ._levels import FOUND, Test, best_prefixes, levels_of, planned_tests, score_deviation, smallest_share
+from ._levels import FOUND, Test, best_prefixes, doubles, levels_of, planned_tests, score_deviation, smallest_share
 from ._problem import StringProblem
 from ._search import SearchStep, search
 
@@ -249,7 +249,8 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
         UserWarning
             If more prefixes passed a level than can be continued.
         SmallSampleWarning
-            If not even a string that everybody has would be found.
+            If not even a string that everybody has would be found; if there are too few functions and buckets for the number of
+            candidates, so that no share can be promised.
         """
         mechanism, levels = self.mechanism, self._levels
         parts = [DecodedSketch.of(mechanism, counted, part + 1) for part in range(len(levels))]
@@ -261,10 +262,20 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
                     f"less than about {step.threshold:.2g} of all people were lost",
                     UserWarning,
                 )
-        tests = [Test(step.threshold, part.n, moment) for step, part, moment in zip(steps, parts, moments, strict=True)]
+        tests = [
+            Test(step.threshold, part.n, moment, step.candidates)
+            for step, part, moment in zip(steps, parts, moments, strict=True)
+        ]
         value, stderr, rule, names, last = self._confirmed(DecodedSketch.of(mechanism, counted, 0), rows)
         share = smallest_share(mechanism, [*tests, last])
-        if not math.isfinite(share):
+        if sum(doubles(mechanism, test.candidates) for test in tests) > 1 - FOUND:
+            most = max(step.candidates for step in steps)
+            warn(
+                f"{mechanism.functions} functions of {mechanism.buckets} buckets are too few to tell {most} candidates apart: "
+                "strings that people have may be missed",
+                SmallSampleWarning,
+            )
+        elif not math.isfinite(share):
             warn(f"n = {counted.n} is too small to find any string with probability {FOUND}", SmallSampleWarning)
         return HeavyHittersEstimate(
             value,
@@ -324,4 +335,4 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             shares, stderr, rule = whole.estimate(buckets, ~shared, others, chosen.second_moment)
         threshold = z * whole.absent(whole.n, functions, chosen.second_moment) if whole.n else math.inf
         names = tuple(mechanism.domain.strings(padded[places]))
-        return shares, stderr, rule, names, Test(threshold, whole.n, chosen.second_moment)
+        return shares, stderr, rule, names, Test(threshold, whole.n, chosen.second_moment, len(rows))

@@ -98,11 +98,14 @@ class Test:
         Number of reports.
     second_moment : float
         Sum of the squared shares of the other strings that it can collide with.
+    candidates : int
+        Number of strings that are tested with it.
     """
 
     threshold: float
     people: float
     second_moment: float
+    candidates: int
 
     def missed(self, mechanism: SketchResponse, share: float) -> float:
         """Return the probability that a string with a share does not pass."""
@@ -110,6 +113,15 @@ class Test:
 
         deviation = score_deviation(mechanism, share, self.people, self.second_moment)
         return float(ndtr(-((share - self.threshold) / deviation - BIAS)))
+
+
+def doubles(mechanism: SketchResponse, candidates: int) -> float:
+    """Return how many of the other candidates are expected to share all buckets with a string, or all but one.
+
+    Their scores cannot be told from that of the string, so that one of them may be taken for it.
+    """
+    m, functions = mechanism.buckets, mechanism.functions
+    return candidates * math.exp(math.log(functions * (m - 1) + 1) - functions * math.log(m))
 
 
 def score_deviation(mechanism: SketchResponse, share: float, people: float, second_moment: float) -> float:
@@ -126,9 +138,10 @@ def smallest_share(mechanism: SketchResponse, tests: list[Test]) -> float:
     """Return the share of a string that passes all tests with probability 0.95; infinite if there is none up to 1."""
     if not all(math.isfinite(test.threshold) and test.people for test in tests):
         return math.inf
+    confused = sum(doubles(mechanism, test.candidates) for test in tests)
 
     def missed(share: float) -> float:
-        return sum(test.missed(mechanism, share) for test in tests)
+        return confused + sum(test.missed(mechanism, share) for test in tests)
 
     low, high = 0.0, 1.0
     if missed(high) > 1 - FOUND:
@@ -147,10 +160,11 @@ def planned_tests(mechanism: SketchResponse, levels: list[Level], n: int, false_
     for level in levels:
         people = n / (2 * len(levels))
         absent = score_deviation(mechanism, 0.0, people, SECOND_MOMENT)
-        tests.append(Test(quantile_of(level.candidates(symbols)) * absent, people, SECOND_MOMENT))
+        candidates = level.candidates(symbols)
+        tests.append(Test(quantile_of(candidates) * absent, people, SECOND_MOMENT, candidates))
     kept = min(MAX_SURVIVORS, max(1, math.ceil(1 / max(min(test.threshold for test in tests), 1e-6))))
     absent = score_deviation(mechanism, 0.0, n / 2, SECOND_MOMENT)
-    return [*tests, Test(float(-ndtri(false_discovery / kept)) * absent, n / 2, SECOND_MOMENT)]
+    return [*tests, Test(float(-ndtri(false_discovery / kept)) * absent, n / 2, SECOND_MOMENT, kept)]
 
 
 def best_prefixes(domain: Strings, sketch: SketchResponse, n: int) -> tuple[int, ...]:
