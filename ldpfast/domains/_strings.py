@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,26 @@ class Strings(Domain):
         if not isinstance(values, list | tuple):
             raise TypeError(f"x must be strings in a list or an array, got {type(values).__name__}")
         return self._of_list(list(values)), False
+
+    def row_of(self, text: str) -> bytes | None:
+        """Return a text as a row of symbols, without arrays; None if it is invalid, or the alphabet is not ASCII."""
+        if not self._is_bytewise:
+            return None
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            return None
+        if self.alphabet is not None:
+            data = data.translate(self._byte_codes)
+        return None if len(data) > self.max_bytes or 0 in data else data.ljust(self.width, b"\0")
+
+    @cached_property
+    def _byte_codes(self) -> bytes:
+        """Numbers of the characters of an ASCII alphabet, 0 for other bytes."""
+        assert self._codes is not None
+        table = np.zeros(256, np.uint8)
+        table[self._codes[0]] = self._codes[1]
+        return table.tobytes()
 
     def _of_padded(self, values: AnyArray) -> NDArray[np.uint8]:
         """Return rows of a NumPy array of bytes."""

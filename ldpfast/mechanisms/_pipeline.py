@@ -15,7 +15,7 @@ from .._person_keys import PIECE_ROWS, QuestionKeys, value_fields
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray
 from .._warnings import warn
-from ..domains import FLOAT32, FLOAT64, Categories, Domain
+from ..domains import FLOAT32, FLOAT64, Categories, Domain, Strings
 from ..reports import Format
 from ..results import ClippedWarning
 
@@ -87,12 +87,17 @@ class Pipeline:
     def single(self, x: Any, report: Format, clip: bool) -> AnyArray | None:
         """Return the report of one record under a fresh key, without the cost of the general case.
 
-        Return None if `x` is not a number or an array that the kernel reads, or if it may be invalid.
+        Return None if `x` is not a number, a text or an array that the kernel reads, or if it may be invalid.
         """
         domain, kind = self.domain, type(x)
         if not self._reads_single:
             return None
-        if isinstance(domain, Categories):
+        if isinstance(domain, Strings):
+            row = domain.row_of(x) if kind is str else None
+            if row is None:
+                return None
+            record = np.frombuffer(row, np.uint8)
+        elif isinstance(domain, Categories):
             if kind not in INTEGERS and not (domain.booleans and kind in BOOLEANS):
                 return None
             code = int(x)  # comparisons of NumPy's scalars are slow
@@ -125,8 +130,8 @@ class Pipeline:
 
     @cached_property
     def _reads_single(self) -> bool:
-        """Whether a number in Python can be what the kernel reads. The code of a label is not a label."""
-        return self.checks and not self.domain.reads_columns
+        """Whether a number or a text in Python can be what the kernel reads. The code of a label is not a label."""
+        return self.checks and (not self.domain.reads_columns or isinstance(self.domain, Strings))
 
     @cached_property
     def checks(self) -> bool:

@@ -782,6 +782,28 @@ def test_scalars_of_every_type_take_the_short_path(mechanism, monkeypatch):
             mechanism.privatize(thing)
 
 
+@each("alphabet", [None, "abc", "cab?", "aé"])
+def test_single_texts_take_the_short_path(alphabet, monkeypatch):
+    """A valid text has the report of a list; the general case reads all others, and alphabets that are not ASCII."""
+    mechanism = ldp.mechanisms.SketchResponse(2.0, max_bytes=4, alphabet=alphabet, buckets=64, functions=4)
+    texts = ["", "a", "abc", "cab?", "é", "éé", "ééa", "abcab", "a\0", "a\0b", "\ud800", "x"]
+    expected = {text: mechanism.privatize([text], rng=SEED, clip=True)[0] for text in texts}
+    monkeypatch.setattr(_pipeline, "Stream", lambda: Stream(KEY))
+    monkeypatch.setattr(_pipeline, "open_stream", lambda rng: Stream(KEY))
+    domain = mechanism.domain
+    for text, report in expected.items():
+        is_valid = not domain.invalid(domain.records([text])[0])[0]
+        made = mechanism._pipeline.single(text, mechanism.report, False)
+        assert (made is not None) == (is_valid and alphabet != "aé")
+        assert mechanism.privatize(text, clip=True) == report
+        if is_valid:
+            assert type(mechanism.privatize(text)) is type(report)
+            assert mechanism.privatize(text) == report
+        else:
+            with pytest.raises(ValueError, match="x must be"):
+                mechanism.privatize(text)
+
+
 @pytest.mark.claim("Every single record has a key of its own.", "Randomness")
 @each("mechanism", MECHANISMS, ids=repr)
 def test_single_records_have_keys_of_their_own(mechanism):
