@@ -86,6 +86,11 @@ class Table:
         return self._html()
 
 
+def printable(text: str) -> str:
+    """Return a text whose control characters are escaped, so that it stays in its row and does not command a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 

@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from .._extras import optional
+from .._table import printable
 from ..estimation import HeavyHitters, HeavyHittersEstimate
 from ..files import FileTable
 from ..mechanisms._records import Records
@@ -74,7 +75,7 @@ def print_strings(found: HeavyHittersEstimate, arguments: argparse.Namespace) ->
         table.add_column(name, justify="left" if name == "string" else "right")
     for text, *numbers in zip(found.strings, found.value, found.stderr, low, high, strict=True):
         value, stderr, lower, upper = (f"{number:.5f}" for number in numbers)
-        table.add_row(str(text), value, stderr, f"{lower} to {upper}")
+        table.add_row(printable(str(text)), value, stderr, f"{lower} to {upper}")
     terminal = console("files", markup=False, width=None if sys.stdout.isatty() else WIDTH)
     terminal.print(table)
     promise = (

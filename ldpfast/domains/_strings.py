@@ -169,7 +169,8 @@ class Strings(Domain):
         if not kind.startswith(("string", "large_string", "binary", "large_binary", "fixed_size_binary", "null")):
             raise TypeError(f"x must hold text or bytes, got type {kind}")
         if not self._is_bytewise or "view" in kind or kind == "null" or not len(array):
-            return self._of_list(array.to_pylist())
+            is_text = kind.startswith(("string", "large_string"))
+            return self._of_list((array.cast("binary") if is_text else array).to_pylist())  # it may be no valid UTF-8
         array = array.cast("large_binary" if "binary" in kind else "large_string")
         _, ends, data = array.buffers()
         bounds = np.frombuffer(ends, np.int64)[array.offset : array.offset + len(array) + 1]

@@ -290,10 +290,12 @@ def plan(
         n = max(needed.values())
     n = _check.people("n", n)
     units = tuple(unit_of([questions[part] for part in item.parts]) for item in items)
+    collisions = np.array([getattr(questions[item.parts[0]], "collision_variance", 0.0) for item in items])
     comparison = None
     if compare:
         comparison = PlannedComparison(alpha, power, distance / math.sqrt(n), differences, needed)
-    return SurveyPlan(n, names, single / math.sqrt(n), answers, np.sqrt(nonprivate / n) * scale, units, comparison)
+    stderr = np.sqrt(single**2 / n + collisions[:, np.newaxis])
+    return SurveyPlan(n, names, stderr, answers, np.sqrt(nonprivate / n) * scale, units, comparison)
 
 
 def plan_waves(survey: Survey, n: Any, compare: Any, alpha: float, power: float) -> SurveyPlan:

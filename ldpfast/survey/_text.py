@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -14,17 +14,19 @@ from .. import _check
 from .._core.survey import Column
 from .._extras import optional
 from .._frames import Coded, arrow_array, package_of
+from .._table import printable
 from .._typing import AnyArray
 from ..domains import Strings
 from ..estimation.strings import HeavyHitters, HeavyHittersEstimate, SearchStep, SketchEstimate
 from ..mechanisms import SketchResponse
 from ..reports import Aggregator
-from ._answers import Answer
+from ._answers import NO_ANSWER, Answer
 from ._questions import ColumnQuestion
 
 OUTSIDE, MISSING = 1, 2  # marks of invalid rows
 EMPTY = "(empty text)"  # label of the string without characters
 FEWEST_FUNCTIONS = 2  # of a search
+SECOND_MOMENT = 0.01  # of the shares of a population in plans, as in those of `HeavyHitters`
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,11 @@ class Text(ColumnQuestion):
         return 1
 
     @property
+    def collision_variance(self) -> float:
+        """Variance of a share by collisions, for any number of people, where all squared shares have a sum of 0.01."""
+        return SECOND_MOMENT / (self.functions * (self.buckets - 1))
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a string in the form of the kernel."""
         return self.domain.width
@@ -140,7 +147,10 @@ class Text(ColumnQuestion):
         if kind.startswith("dictionary"):
             signed = values.indices.cast(optional("pyarrow", "files").int64())
             codes = signed.fill_null(-1).to_numpy(zero_copy_only=False)
-            return self._repeated(self._marked(name, values.dictionary), codes)
+            rows = self._marked(name, values.dictionary)
+            if len(codes) and (codes.min() < -1 or codes.max() >= len(rows)):
+                raise ValueError(f"column {name!r} must have indices of its dictionary, got others")
+            return self._repeated(rows, codes)
         if not kind.startswith(("string", "large_string", "binary", "large_binary", "fixed_size_binary", "null")):
             got = "symbols of labels" if isinstance(values, Coded) else f"type {kind or values.dtype}"
             raise TypeError(f"column {name!r} must hold {self.describe()}, got {got}")
@@ -214,6 +224,14 @@ class Text(ColumnQuestion):
         return TextSearch(self, problem.conclude(counted), problem.sketch(counted))
 
 
+def shown_text(text: str | bytes) -> str:
+    """Return a text from people as a label that is printed: without control characters, and unlike the labels of tables."""
+    if not len(text):
+        return EMPTY
+    label = printable(str(text))
+    return repr(text) if label in (EMPTY, NO_ANSWER) else label
+
+
 @lru_cache(maxsize=64)
 def _problem(question: Text, epsilon: float) -> HeavyHitters:
     return HeavyHitters(
@@ -277,14 +295,15 @@ class TextAnswer(Answer):
         TypeError, ValueError
             If there are no strings, or they are not valid answers; if nobody was asked.
         """
-        if self._sketch is None or not self.n:
-            raise ValueError("the question must have at least 1 answer, got n = 0")
-        return self._sketch.shares(strings)
+        if self._sketch is None or not self._sketch.whole:
+            raise ValueError("the question must have at least 1 report about whole texts, got n = 0")
+        found = replace(self._sketch.shares(strings), guarantee=self._whole_guarantee)
+        return found if self._people is None else found._of_people(self._people)
 
     @property
     def entries(self) -> list[str]:
         """Label of every string."""
-        return [str(label) if len(label) else EMPTY for label in self.labels or ()]
+        return [shown_text(label) for label in self.labels or ()]
 
     @property
     def note(self) -> str:
@@ -329,6 +348,8 @@ class TextSearch:
                 own.at(0),
                 _numbers=numbers,
             )
+            if not self.sketch.whole:  # all reports are about prefixes
+                missing = missing.without_answers(np.array(True))
         return TextAnswer(
             found.value[kept],
             found.stderr[kept],

@@ -44,7 +44,7 @@ def crosses(optional: bool = False) -> dict[str, SurveyQuestion]:
 
 def texts(optional: bool = False) -> dict[str, SurveyQuestion]:
     """Return texts with and without an alphabet, of small counts, and other questions."""
-    small: dict[str, Any] = {"optional": optional, "buckets": 64, "functions": 4, "n": 10_000}
+    small: dict[str, Any] = {"optional": optional, "buckets": 64, "functions": 6, "n": 10_000}
     return {
         "word": Text(4, "abc", **small),
         "age": Mean(0, 100, optional=optional),

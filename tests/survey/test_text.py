@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from fractions import Fraction
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -202,7 +203,7 @@ def test_a_question_that_nobody_was_asked_has_no_answer():
     result = survey.run(people(40), rng=1)
     assert result["word"].n == 0
     assert result["word"].labels == ()
-    with pytest.raises(ValueError, match="must have at least 1 answer"):
+    with pytest.raises(ValueError, match="must have at least 1 report about whole texts"):
         result["word"].shares("ab")
 
 
@@ -469,7 +470,80 @@ def test_columns_have_their_rows():
         column.numbers(0, 1)
 
 
+@pytest.mark.parametrize("value", ["\x1b[31m", "a\nb", "no answer", "(empty text)"])
+def test_texts_of_people_are_printed_as_labels(value, tmp_path):
+    """Control characters are escaped, and a text cannot be taken for a label of the table."""
+    survey = Survey({"word": Text(12, "".join(sorted({*value})), optional=True, n=400, buckets=64, functions=10)}, 8.0)
+    result = survey.run({"word": [value] * 3000 + [None] * 500}, rng=1)
+    assert result["word"].labels == (value,)
+    shown = {"no answer": "'no answer'", "(empty text)": "'(empty text)'"}
+    assert result.table()["answer"] == [shown.get(value, value.encode("unicode_escape").decode()), "no answer"]
+    assert len(repr(result).splitlines()) == 5
+    result.plot(tmp_path / "a.svg")
+    ElementTree.parse(tmp_path / "a.svg")
+
+
+def test_shares_of_named_texts_are_of_the_people_of_the_answer():
+    counted = SURVEY.collect(people(), rng=1)
+    first, other = counted.estimate()["word"], SURVEY.run(people(), rng=3)["word"]
+    assert first.shares("ab").guarantee == first._whole_guarantee
+    both = SURVEY.collect(people(), rng=2).merge(counted).estimate()["word"]
+    with pytest.raises(ValueError, match="estimates must be of different people"):
+        both.shares("ab") - first.shares("ab")
+    with pytest.raises(ValueError, match="estimates must be of different people"):
+        other.shares("ab") - first.shares("ab")  # surveys without a name are one series
+
+
+def test_indices_outside_of_a_dictionary_are_refused():
+    for index in (-2, 2, 9):
+        codes = pa.array([0, index], pa.int32())
+        column = pa.DictionaryArray.from_arrays(codes, pa.array(["ab", "cad"]), safe=False)
+        with pytest.raises(ValueError, match="column 'word' must have indices of its dictionary"):
+            OPTIONAL.privatize({"word": column, "smokes": [True, False]})
+
+
+def test_bytes_that_are_no_text_are_refused_or_changed_with_every_alphabet():
+    column = pa.Array.from_buffers(pa.string(), 2, pa.array([b"a", b"\xff"]).buffers())
+    for alphabet in ("ab", "aé"):
+        survey = Survey({"word": Text(3, alphabet, optional=True, **SMALL)}, 4.0)
+        with pytest.raises(ValueError, match="row 1 is longer, or has other characters"):
+            survey.privatize({"word": column})
+        expected = survey.privatize({"word": ["a", "a"]}, rng=1)
+        assert survey.privatize({"word": column}, rng=1, clip=True).equals(expected)
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_without_reports_about_whole_texts_there_is_no_estimate():
+    survey = Survey({"word": Text(3, LETTERS, optional=True, **SMALL)}, 4.0)
+    results = [survey.run({"word": ["ab"]}, rng=seed)["word"] for seed in range(12)]
+    prefixes = [answer for answer in results if not answer.missing.n]
+    assert 0 < len(prefixes) < 12
+    assert prefixes[0].missing.interval() == (0.0, 1.0)
+    with pytest.raises(ValueError, match="at least 1 report about whole texts"):
+        prefixes[0].shares("ab")
+
+
 # Many runs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n, buckets, functions", [(10**6, 256, 4), (10**8, 1 << 10, 16)])
+def test_intervals_cover_where_collisions_are_most_of_the_error(n, buckets, functions):
+    """Most strings collide with none, and all shares are then too small by what is subtracted for collisions."""
+    runs, covered, found = 100, 0, 0
+    words = ["ab"] * 50 + ["c"] * 30 + ["cab"] * 10 + [None] * 10
+    for run in range(runs):
+        question = Text(3, "abc", optional=True, n=10**6, buckets=buckets, functions=functions, salt=str(run))
+        survey = Survey({"word": question}, 4.0)
+        answer = simulate(survey, {"word": words}, n, rng=run).estimate()["word"]
+        low, high = answer.missing.interval()
+        covered += low <= 0.1 <= high
+        low, high = answer.shares(["ab", "bb"]).interval(simultaneous=True)
+        found += bool((low <= [0.5, 0]).all() and (high >= [0.5, 0]).all())
+        low, high = answer.interval()
+        assert (low <= answer.value).all()
+        assert (answer.value <= high).all()
+    assert_coverage([covered, found], runs, 0.95, detects=0.7)
 
 
 @pytest.mark.claim(

@@ -28,18 +28,21 @@ class WithCollisions:
         Largest amount by which a collision moves a share.
     mean : ndarray
         Means of the numbers of collisions of this size.
+    lack : ndarray
+        By how much a share is too small if no other string collides, because the mean of all collisions is subtracted.
     """
 
     noise: BoundedSum
     stderr: Floats
     size: Floats
     mean: Floats
+    lack: Floats
     by_coordinate: ClassVar[bool] = True
 
     def at(self, places: Any) -> WithCollisions:
         """Return the rule for some of the shares, or for one."""
         noise = BoundedSum(self.noise.up[places], self.noise.down[places])
-        return WithCollisions(noise, self.stderr[places], self.size[places], self.mean[places])
+        return WithCollisions(noise, self.stderr[places], self.size[places], self.mean[places], self.lack[places])
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         """Return limits; `stderr`, that of noise and collisions together, is not used."""
@@ -47,5 +50,7 @@ class WithCollisions:
 
         half = np.asarray(tail) / 2
         low, high = self.noise.bounds(value, self.stderr, half)
-        most, least = poisson.isf(half, self.mean), poisson.ppf(half, self.mean)
-        return low - self.size * (most - self.mean), high + self.size * (self.mean - least)
+        more = np.maximum(poisson.isf(half, self.mean) - self.mean, 0)
+        # A sum of nonnegative numbers is seldom much below its mean (Bernstein's inequality for the lower tail).
+        less = np.minimum(self.lack, self.size * np.sqrt(-2 * self.mean * np.log(half)))
+        return low - self.size * more, high + less

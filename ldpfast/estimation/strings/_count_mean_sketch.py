@@ -45,6 +45,11 @@ class SketchEstimate:
         return self._decoded.second_moment
 
     @property
+    def whole(self) -> int:
+        """Number of reports about whole strings."""
+        return self._decoded.n
+
+    @property
     def epsilon(self) -> float:
         """The realized epsilon of the guarantee."""
         return self.guarantee.epsilon

@@ -137,5 +137,6 @@ class DecodedSketch:
             collisions = self.collisions(value if second_moment is None else 0.0, number, moment)
             size = self.scale * math.sqrt(moment) / number
             mean = np.divide(collisions, size**2, out=np.zeros_like(collisions), where=size > 0)
-        rule = WithCollisions(BoundedSum(step, step), np.sqrt(noise), size, mean)
+        lack = self.scale * np.maximum(1 - others - np.clip(value, 0, 1), 0) / m
+        rule = WithCollisions(BoundedSum(step, step), np.sqrt(noise), size, mean, lack)
         return np.asarray(value), np.sqrt(noise + collisions), rule

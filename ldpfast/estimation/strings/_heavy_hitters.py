@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
+from ..._table import printable
 from ..._typing import Floats
 from ..._warnings import warn
 from ...domains import Strings
@@ -54,6 +56,9 @@ class HeavyHittersEstimate(FrequencyEstimate):
     def strings(self) -> tuple[Any, ...]:
         """The strings that were found."""
         return self.categories or ()
+
+    def _entries(self, places: Sequence[int]) -> list[str]:
+        return [printable(entry) for entry in super()._entries(places)]
 
     def _numbers_at_once(self) -> int:
         return max(1, self.compared)
