@@ -69,7 +69,7 @@ def measure(epsilon: float, n: int) -> dict[str, Any]:
 def compare(python: str, n: int, epsilon: float = 4.0) -> dict[str, Any]:
     """Return F1 and seconds of process time for pure-ldp, which an interpreter of its own has, and for `HeavyHitters`.
 
-    People have words of four letters. To be found are those of at least 1 % of them, whose number is told to pure-ldp only.
+    People have words of four letters. Each word of at least 1 % of the people is to be found; only pure-ldp is told how many.
     """
     listed = {word: share for word, share in zip(*frequencies(), strict=True) if len(word) == FOUR}
     words, shares = list(listed), np.array(list(listed.values()))

@@ -26,7 +26,7 @@ CHANGES = 30  # random changes of each input, in chains of three
 def run(name: str, data: bytes) -> bool:
     """Return whether an input is accepted; check the limits of time and memory.
 
-    The time is that of the processor. An input over the limit is read once more: the first one of a reader imports libraries.
+    Processor time is measured. An input over the limit is read once more: the first one of a reader imports libraries.
     """
     tracemalloc.start()
     try:

@@ -267,30 +267,6 @@ static int field_is_valid(const uint8_t *tables, uint32_t order)
     return tables[0] == 0 && tables[order] == 1 && negative[0] == 0;
 }
 
-/* Writes the numbers of a projective space but for its tables, and returns whether there is such a space. */
-static int open_space(const text_sketch *s, projective_response *p)
-{
-    uint64_t power = 1, points = 0;
-    p->k = s->buckets;
-    p->order = s->order;
-    p->length = s->length;
-    p->prime = s->tables == NULL ? s->order : 0;
-    if (s->order < 2 || s->order > (s->tables == NULL ? MAX_PRIME_ORDER : MAX_TABLE_ORDER) || s->length < 2 ||
-        s->length > MAX_LENGTH)
-        return 0;
-    for (uint32_t i = 0; i <= s->length; i++) {
-        if (points >> 32 || (i < s->length && power >> 32))
-            return 0;
-        p->power[i] = (uint32_t)power;
-        p->first[i] = (uint32_t)points;
-        if (i < s->length) {
-            points += power;
-            power *= s->order;
-        }
-    }
-    return s->buckets <= p->first[s->length] && s->codes == p->first[s->length];
-}
-
 static int sketch_is_valid(const ldpfast_client *c, const uint8_t *at, uint32_t mechanism, uint32_t symbols,
                            const response_coin *p, uint64_t end)
 {
@@ -322,7 +298,8 @@ static int sketch_is_valid(const ldpfast_client *c, const uint8_t *at, uint32_t 
     if (p->shift != 0 || p->integer[0] == 0 || (p->integer[1] | p->integer[2]) != 0)
         return 0;
     if (mechanism == SKETCH_PROJECTIVE)
-        return p->bits == 64 && open_space(&s, &space) && (!has_tables || field_is_valid(s.tables, s.order));
+        return p->bits == 64 && projective_open(&space, s.buckets, s.order, s.length, s.tables != NULL) &&
+               s.codes == space.first[s.length] && (!has_tables || field_is_valid(s.tables, s.order));
     return order == 0 && s.length == 0 && !has_tables && s.codes > s.buckets && (s.codes & (s.codes - 1)) == 0 &&
            (p->bits == 64 || (1 <= p->bits && p->bits <= 32 && p->integer[0] >> p->bits == 0 &&
                               (p->bits == 32 || s.codes <= (uint64_t)1 << (32 - p->bits))));
@@ -653,7 +630,7 @@ static uint32_t bucket_code(const question *q, stream_key *key, uint32_t bucket)
         privatize_hadamard_response_u32_u32(&p, key, 0, &bucket, 1, &code);
     } else {
         projective_response p;
-        open_space(s, &p);
+        projective_open(&p, s->buckets, s->order, s->length, s->tables != NULL);
         p.heads = q->coin.integer[0];
         if (s->tables != NULL) {
             const uint8_t *product = s->tables + s->order * s->order, *negative = product + s->order * s->order;

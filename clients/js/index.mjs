@@ -378,14 +378,13 @@ function isDeclared({ number, category, isWhole }) {
 
 /** Texts are sent as UTF-8. What is neither a text nor bytes is "no answer". */
 function textOf({ max_bytes: most, alphabet }) {
+  const known = alphabet === null ? null : new Set(alphabet);
   return (value) => {
     const isText = typeof value === "string" || value instanceof Uint8Array;
     const bytes = typeof value === "string" ? new TextEncoder().encode(value) : isText ? value : new Uint8Array(0);
-    const known = alphabet === null ? null : new Set(alphabet);
-    const isKnown = () => [...new TextDecoder().decode(bytes)].every((character) => known.has(character));
-    const length = known === null ? bytes.length : [...new TextDecoder().decode(bytes)].length;
-    const isWhole = isText && length <= most && (known === null ? !bytes.includes(0) : isKnown());
-    return { number: NaN, category: NO_CATEGORY, bytes, isWhole };
+    const symbols = known === null ? [...bytes] : [...new TextDecoder().decode(bytes)];
+    const isKnown = (symbol) => (known === null ? symbol !== 0 : known.has(symbol));
+    return { number: NaN, category: NO_CATEGORY, bytes, isWhole: isText && symbols.length <= most && symbols.every(isKnown) };
   };
 }
 

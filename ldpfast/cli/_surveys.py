@@ -291,9 +291,8 @@ def _estimate(arguments: argparse.Namespace) -> int:
         n = sum(part.n for part in results)
         terminal.print(f"n = {n:,}, total epsilon = {results[0].guarantee.epsilon:.6g} per person", soft_wrap=True)
         if isinstance(result, SurveyResult):
-            for name, answer in result.items():
-                if answer.note:
-                    terminal.print(f"{name}: {answer.note}", soft_wrap=True)
+            for note in result.notes():
+                terminal.print(note, soft_wrap=True)
         for name, mechanism in extra.get("mechanisms", {}).items():
             terminal.print(f"{name}: {mechanism}", soft_wrap=True)
     else:

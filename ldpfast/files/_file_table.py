@@ -16,6 +16,8 @@ from ._base import TableFile
 from ._open import open_table
 from ._status import STDIN, duplicates
 
+AS_IT_IS = (True, None, None)  # the kind of a column that no question asks for
+
 
 class FileTable(Source):
     """The rows of one or more files, as a table for `Survey.run` and `Survey.privatize`.
@@ -79,21 +81,15 @@ class FileTable(Source):
             if counts[str(path) if path == STDIN else os.path.realpath(path)] > 1:
                 raise ValueError(f"paths must be different files, got {str(path)!r} twice")
             open_table(path, [])
-        self._cells: dict[str, tuple[Any, ...] | None] = {}
-        self._spellings: dict[str, list[tuple[str, ...]] | None] = {}
-        self._texts: dict[str, bool] = {}  # whether a column is read as it is
+        # For each column of a question: whether it is read as it is, and the spellings and the values of its categories.
+        self._kinds: dict[str, tuple[bool, list[tuple[str, ...]] | None, tuple[Any, ...] | None]] = {}
         for name, question in questions.items():
             column, spellings = question.column or name, question.spellings()
-            cells = None if spellings is None else question.cells
-            is_text = question.row_bytes > 0
-            if (
-                self._spellings.setdefault(column, spellings) != spellings
-                or self._texts.setdefault(column, is_text) != is_text
-                or self._cells.setdefault(column, cells) != cells
-            ):
+            kind = question.row_bytes > 0, spellings, None if spellings is None else question.cells
+            if self._kinds.setdefault(column, kind) != kind:
                 raise ValueError(f"column {column!r} must answer questions of one kind, with the same categories")
         for path, earlier, is_same in duplicates(self._paths):
-            if is_same or any(rows for _, rows, _ in open_table(path, list(self._spellings)).chunks()):
+            if is_same or any(rows for _, rows, _ in open_table(path, list(self._kinds)).chunks()):
                 fault = "is the same file as" if is_same else "has the same contents as"
                 raise ValueError(f"paths must be different files, got {str(path)!r}, which {fault} {str(earlier)!r}")
         self._progress = progress or (lambda _: None)
@@ -122,16 +118,16 @@ class FileTable(Source):
             yield self._piece(start, waiting, {name: _joined(name, parts) for name, parts in kept.items()})
 
     def _piece(self, start: int, n: int, columns: dict[str, Any]) -> Piece:
-        cut = {
-            name: column[:n] if self._cells.get(name) is None else Coded(column[:n], self._cells[name])
-            for name, column in columns.items()
-        }
+        cut = {}
+        for name, column in columns.items():
+            *_, cells = self._kinds.get(name, AS_IT_IS)
+            cut[name] = column[:n] if cells is None else Coded(column[:n], cells)
         return Piece(start, n, cut, self._place)
 
     def _converted(self, file: TableFile, name: str, values: Any, start: int) -> Any:
-        if self._texts.get(name, True):
+        is_text, spellings, _ = self._kinds.get(name, AS_IT_IS)
+        if is_text:
             return file.plain(name, values)
-        spellings = self._spellings[name]
         if spellings is not None:
             return file.codes(name, values, spellings, start)
         numbers = file.numbers(name, values, start)

@@ -262,8 +262,8 @@ def compare(
     if texts:
         listed = ", ".join(map(repr, texts))
         warn(
-            f"texts that were found cannot be compared without bias, so that questions are left out: {listed}; the shares of "
-            "texts that you name can, see TextAnswer.shares",
+            f"texts that were found cannot be compared without bias, so that questions are left out: {listed}; compare "
+            "TextAnswer.shares of texts that you name",
             UserWarning,
         )
     if reference is None:

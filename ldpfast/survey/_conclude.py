@@ -57,16 +57,14 @@ def conclude(
         Aggregator.of_states(mechanism, [state], n if np.all(n) else np.maximum(n, 1))
         for mechanism, state, n in zip(layout.mechanisms, states[2:], asked_of, strict=True)
     ]
-    questions = {item.name: layout.declared[item.parts[0]] for item in layout.items}
-    texts = {name: question for name, question in questions.items() if isinstance(question, Text)}
+    questions = [layout.declared[item.parts[0]] for item in layout.items]
+    texts = [item.name for item, question in zip(layout.items, questions, strict=True) if isinstance(question, Text)]
     found: dict[str, TextSearch] = {}
     if weights is None:
-        found = {name: question.found(counters[layout.names.index(name)]) for name, question in texts.items()}
-    elif len(texts) == len(questions):
-        raise ValueError("results must have a question whose answers are declared: texts have no weighted estimates")
+        each = zip(layout.items, questions, counters, strict=True)
+        found = {item.name: question.found(count) for item, question, count in each if isinstance(question, Text)}
     elif texts:
-        listed = ", ".join(map(repr, texts))
-        warn(f"texts have no weighted estimates, so that questions are left out: {listed}", UserWarning)
+        _warn_unweighted(texts, layout)
     numbers = sum(_numbers_of(layout, item) for item in layout.items if item.name not in texts)
     numbers += sum(search.numbers for search in found.values())
     shares = {
@@ -100,6 +98,14 @@ def conclude(
             answers[item.name] = answers[item.name].without_answers(np.equal(n, 0))
     asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if survey.answers == 1 else None
     return SurveyResult(answers, int(np.sum(counted.n)) if weights else counted.n, survey.guarantee, asked)
+
+
+def _warn_unweighted(texts: list[str], layout: SurveyLayout) -> None:
+    """Warn that texts are left out of weighted results; raise if there is nothing else."""
+    if len(texts) == len(layout.items):
+        raise ValueError("results must have a question whose answers are declared: texts have no weighted estimates")
+    listed = ", ".join(map(repr, texts))
+    warn(f"texts have no weighted estimates, so that questions are left out: {listed}", UserWarning)
 
 
 def _asked(layout: SurveyLayout, item: Item, is_pooled: bool) -> frozenset[str]:

@@ -47,10 +47,8 @@ def for_symbols(k: int, epsilon: float) -> SymbolMechanism:
 
 def of_rare_string(mechanism: SketchResponse) -> float:
     """Return the variance of one decoded answer about a string that 1 % of people have."""
-    scale, whole = (
-        mechanism.buckets / (mechanism.buckets - 1),
-        mechanism._weights[0],
-    )  # other answers are about prefixes
+    scale = mechanism.buckets / (mechanism.buckets - 1)
+    whole = mechanism._weights[0]  # share of the answers that are not about prefixes
     return float(scale**2 * mechanism.line.variance(1 / mechanism.buckets + RARE / scale) / float(whole))
 
 

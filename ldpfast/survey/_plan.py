@@ -290,7 +290,7 @@ def plan(
         n = max(needed.values())
     n = _check.people("n", n)
     units = tuple(unit_of([questions[part] for part in item.parts]) for item in items)
-    collisions = np.array([getattr(questions[item.parts[0]], "collision_variance", 0.0) for item in items])
+    collisions = np.array([questions[item.parts[0]].collision_variance for item in items])
     comparison = None
     if compare:
         comparison = PlannedComparison(alpha, power, distance / math.sqrt(n), differences, needed)

@@ -127,6 +127,11 @@ class ColumnQuestion(SurveyQuestion):
         return {name: value for name, value in self.to_dict().items() if name != "column"}
 
     @property
+    def collision_variance(self) -> float:
+        """Variance of a share that does not decrease with the number of people; 0 where reports have no hash functions."""
+        return 0.0
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a string in the form of the kernel; 0 where cells are symbols or numbers."""
         return 0

@@ -222,7 +222,7 @@ class SurveyResult(Mapping[str, Answer]):
     def _source(self) -> str:
         return f"n = {self.n:,}, {self._total()}, 95 % intervals"
 
-    def _notes(self) -> list[str]:
+    def notes(self) -> list[str]:
         """Return what has to be known about answers, a text for each question that has something."""
         return [f"{name}: {answer.note}" for name, answer in self.items() if answer.note]
 
@@ -230,7 +230,7 @@ class SurveyResult(Mapping[str, Answer]):
         columns = self._table(lambda part: part._bounds()).columns
         columns["estimate"] = [x if n else NO_ANSWERS for x, n in zip(columns["estimate"], columns["n"], strict=True)]
         table = Table(columns)
-        return "\n".join([repr(table), self._source(), *self._notes()])
+        return "\n".join([repr(table), self._source(), *self.notes()])
 
     def _repr_html_(self) -> str:
         columns: dict[str, list[str]] = {"question": [], "answer": []}
@@ -241,4 +241,4 @@ class SurveyResult(Mapping[str, Answer]):
             numbers |= {"question": [name] * len(labels), "answer": labels, "n": [f"{part.n:,}"] * len(labels)}
             for column, texts in numbers.items():
                 columns.setdefault(column, []).extend(texts)
-        return html_table(columns, {"question", "answer"}, "; ".join([self._source(), *self._notes()]))
+        return html_table(columns, {"question", "answer"}, "; ".join([self._source(), *self.notes()]))

@@ -18,7 +18,9 @@ from .._table import printable
 from .._typing import AnyArray
 from ..domains import Strings
 from ..estimation.strings import HeavyHitters, HeavyHittersEstimate, SearchStep, SketchEstimate
+from ..estimation.strings._levels import SECOND_MOMENT
 from ..mechanisms import SketchResponse
+from ..mechanisms._sketch_response import MAX_BUCKETS, MAX_FUNCTIONS
 from ..reports import Aggregator
 from ._answers import NO_ANSWER, Answer
 from ._questions import ColumnQuestion
@@ -26,7 +28,6 @@ from ._questions import ColumnQuestion
 OUTSIDE, MISSING = 1, 2  # marks of invalid rows
 EMPTY = "(empty text)"  # label of the string without characters
 FEWEST_FUNCTIONS = 2  # of a search
-SECOND_MOMENT = 0.01  # of the shares of a population in plans, as in those of `HeavyHitters`
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Text(ColumnQuestion):
 
     Notes
     -----
-    The search is that of `estimation.HeavyHitters`, for the people who are asked this question. The counts of each group of
+    The search works as in `estimation.HeavyHitters`, with the people who are asked this question. The counts of each group of
     people have 8 bytes for each code of the mechanism: with the default `buckets` 10 to 45 MB, for short texts of few letters
     and long ones of any bytes, and in proportion to `buckets`. All groups together have at most 1 GB. The search takes a few
     seconds for each group. A `Cross` cannot have a text.
@@ -101,8 +102,8 @@ class Text(ColumnQuestion):
             max_bytes=domain.max_bytes,
             n=_check.people("n", self.n),
             false_discovery=_check.probability("false_discovery", self.false_discovery),
-            buckets=_check.integer("buckets", self.buckets, 2, 1 << 20),
-            functions=_check.integer("functions", self.functions, FEWEST_FUNCTIONS, 64),
+            buckets=_check.integer("buckets", self.buckets, 2, MAX_BUCKETS),
+            functions=_check.integer("functions", self.functions, FEWEST_FUNCTIONS, MAX_FUNCTIONS),
             labels=(),
             domain=domain,
         )
@@ -116,7 +117,7 @@ class Text(ColumnQuestion):
 
     @property
     def collision_variance(self) -> float:
-        """Variance of a share by collisions, for any number of people, where all squared shares have a sum of 0.01."""
+        """Variance of a share by collisions, in a population like the one of `HeavyHitters.plan`."""
         return SECOND_MOMENT / (self.functions * (self.buckets - 1))
 
     @property
@@ -220,8 +221,7 @@ class Text(ColumnQuestion):
     def found(self, counted: Aggregator) -> TextSearch:
         """Return what reports by the mechanism say."""
         mechanism: Any = counted.question
-        problem = self.problem(mechanism.epsilon)
-        return TextSearch(self, problem.conclude(counted), problem.sketch(counted))
+        return TextSearch(self, *self.problem(mechanism.epsilon).searched(counted))
 
 
 def shown_text(text: str | bytes) -> str:

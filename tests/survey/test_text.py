@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
+from ldpfast._core.survey import Column
 from ldpfast.estimation import HeavyHitters
 from ldpfast.files import FileTable
 from ldpfast.mechanisms import simulate
@@ -56,7 +57,7 @@ OPTIONAL = Survey({"word": Text(3, LETTERS, optional=True, **SMALL), "smokes": Y
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_the_exact_channel_of_a_tiny_question(epsilon):
-    """All reports of all strings: the ratios are at most exp(epsilon), and the largest is that of the coin."""
+    """All reports of all strings: ratios are at most exp(epsilon), and the coin has the largest one."""
     question = Text(2, "ab", buckets=3, functions=2, n=10, optional=True)
     survey = Survey({"word": question}, epsilon)
     mechanism = survey.mechanisms["word"]
@@ -468,6 +469,8 @@ def test_columns_have_their_rows():
         column.strings(1, 2)
     with pytest.raises(ValueError, match="no such numbers"):
         column.numbers(0, 1)
+    with pytest.raises(ValueError, match="at most 256 in a row"):
+        Column("uint8", bytes(16), None, 0, 3, row_bytes=1 << 62)
 
 
 @pytest.mark.parametrize("value", ["\x1b[31m", "a\nb", "no answer", "(empty text)"])

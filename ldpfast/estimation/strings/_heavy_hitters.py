@@ -257,7 +257,15 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             If not even a string that everybody has would be found; if there are too few functions and buckets for the number of
             candidates, so that no share can be promised.
         """
+        return self.searched(counted)[0]
+
+    def searched(self, counted: Aggregator) -> tuple[HeavyHittersEstimate, SketchEstimate]:
+        """Return the result of `conclude`, and what the reports about whole strings say about strings that are named.
+
+        Shares of the latter are valid for strings that were not chosen by a look at the former.
+        """
         mechanism, levels = self.mechanism, self._levels
+        whole = DecodedSketch.of(mechanism, counted, 0)
         parts = [DecodedSketch.of(mechanism, counted, part + 1) for part in range(len(levels))]
         rows, steps, moments = search(parts, levels)
         for step in steps:
@@ -271,7 +279,7 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             Test(step.threshold, part.n, moment, step.candidates)
             for step, part, moment in zip(steps, parts, moments, strict=True)
         ]
-        value, stderr, rule, names, last = self._confirmed(DecodedSketch.of(mechanism, counted, 0), rows)
+        value, stderr, rule, names, last = self._confirmed(whole, rows)
         share = smallest_share(mechanism, [*tests, last])
         if sum(doubles(mechanism, test.candidates) for test in tests) > 1 - FOUND:
             most = max(step.candidates for step in steps)
@@ -282,7 +290,7 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             )
         elif not math.isfinite(share):
             warn(f"n = {counted.n} is too small to find any string with probability {FOUND}", SmallSampleWarning)
-        return HeavyHittersEstimate(
+        found = HeavyHittersEstimate(
             value,
             stderr,
             counted.n,
@@ -297,21 +305,7 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             compared=len(rows),
             _span=SHARES,
         )
-
-    def sketch(self, counted: Aggregator) -> SketchEstimate:
-        """Return what the reports about whole strings say about any strings.
-
-        Parameters
-        ----------
-        counted : Aggregator
-            Aggregator of this problem, or of its mechanism.
-
-        Returns
-        -------
-        estimate : SketchEstimate
-            Its shares are valid for strings that were not chosen by a look at the result of `conclude`.
-        """
-        return SketchEstimate(counted.n, self.guarantee, DecodedSketch.of(self.mechanism, counted, 0))
+        return found, SketchEstimate(counted.n, self.guarantee, whole)
 
     def _confirmed(
         self, whole: DecodedSketch, rows: NDArray[np.uint8]

@@ -2,6 +2,28 @@
 
 #include "random/uniform.h"
 
+int projective_open(projective_response *p, uint32_t k, uint32_t order, uint32_t length, int has_tables)
+{
+    uint64_t power = 1, points = 0;
+    if (order < 2 || order > (has_tables ? MAX_TABLE_ORDER : MAX_PRIME_ORDER) || length < 2 || length > MAX_LENGTH)
+        return 0;
+    p->k = k;
+    p->order = order;
+    p->length = length;
+    p->prime = has_tables ? 0 : order;
+    for (uint32_t i = 0; i <= length; i++) {
+        if (points >> 32 || (i < length && power >> 32))
+            return 0;
+        p->power[i] = (uint32_t)power;
+        p->first[i] = (uint32_t)points;
+        if (i < length) {
+            points += power;
+            power *= order;
+        }
+    }
+    return k <= p->first[length];
+}
+
 LDP_INLINE uint32_t sum_of(const projective_response *p, uint32_t a, uint32_t b)
 {
     return p->prime ? (a + b) % p->prime : p->sum[a][b];

@@ -23,6 +23,9 @@ typedef struct {
     uint8_t negative[MAX_TABLE_ORDER], inverse[MAX_TABLE_ORDER];
 } projective_response;
 
+/* Sets all but the coin and the tables of a field, and returns whether there is such a space with a point for each of k categories. */
+int projective_open(projective_response *p, uint32_t k, uint32_t order, uint32_t length, int has_tables);
+
 /* The report of category `truth`, from a draw. All elements of the report but that at position r, where the vector x of the
  * record has its 1, are drawn. Product 0 (heads): `draw` is the number of a point of the space of length - 1 elements, below
  * first[length - 1]. Product 1 (tails): `draw` is the number of any vector, below power[length - 1]. The product

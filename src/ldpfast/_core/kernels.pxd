@@ -141,7 +141,6 @@ cdef extern from "privatize/hadamard_response.h" nogil:
 
 
 cdef extern from "privatize/projective_response.h" nogil:
-    const uint32_t MAX_TABLE_ORDER, MAX_PRIME_ORDER
     ctypedef struct projective_response:
         uint64_t heads
         uint32_t k, order, length, prime
@@ -151,6 +150,7 @@ cdef extern from "privatize/projective_response.h" nogil:
         uint8_t product[64][64]
         uint8_t negative[64]
         uint8_t inverse[64]
+    int projective_open(projective_response *p, uint32_t k, uint32_t order, uint32_t length, int has_tables)
     uint32_t projective_report(const projective_response *p, uint32_t truth, uint32_t product, uint32_t draw)
     privatize_fn privatize_projective_response_u8_u8, privatize_projective_response_u8_u16
     privatize_fn privatize_projective_response_u16_u16, privatize_projective_response_u16_u32

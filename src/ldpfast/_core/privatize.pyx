@@ -3,7 +3,6 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
-    MAX_PRIME_ORDER, MAX_TABLE_ORDER,
     CODE_ROWS, GROUP_VALUES, MAX_GROUPS, STREAM_BINS, STREAM_LAPLACE, STREAM_LAPLACE_CENTRAL, STREAM_LAPLACE_ONE_HOT,
     STREAM_LAPLACE_RESIDUE, STREAM_LAPLACE_VECTOR, STREAM_RANDOMIZED_RESPONSE, STREAM_RESIDUE, STREAM_WARNER, coin,
     bins, geometric_noise, clip_numbers_f32,  clip_numbers_f64, clip_rows_f32, clip_rows_f64, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, number_range, privatize_bins_f32, privatize_bins_f64,
@@ -15,7 +14,7 @@ from ldpfast._core.kernels cimport (
     tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64, tally_grid, tally_vectors_f32, tally_vectors_f64, privatize_fn,
     unary_encoding, unary_encoding_rows, hadamard_response, privatize_hadamard_response_u8_u8,
     privatize_hadamard_response_u8_u16, privatize_hadamard_response_u16_u16, privatize_hadamard_response_u16_u32,
-    privatize_hadamard_response_u32_u32, projective_report, projective_response, privatize_projective_response_u8_u8,
+    privatize_hadamard_response_u32_u32, projective_open, projective_report, projective_response, privatize_projective_response_u8_u8,
     privatize_projective_response_u8_u16, privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
     privatize_projective_response_u32_u32, subset_selection, subset_selection_rows, privatize_subset_selection_u8,
     privatize_subset_selection_u16, privatize_window_f32, privatize_window_f64, window, window_segment, MAX_SEGMENTS,
@@ -129,20 +128,9 @@ cdef class ProjectiveResponse(SetCodes):
 
     def __init__(self, uint32_t k, uint32_t order, int length, uint64_t heads, tables=None):
         cdef uint32_t i, j
-        cdef uint64_t power = 1, points = 0
-        if not 2 <= order <= (MAX_TABLE_ORDER if tables else MAX_PRIME_ORDER) or not 2 <= length <= 32:
-            raise ValueError("the field or the vectors are too large")
-        self.p.heads, self.p.k, self.p.order, self.p.length = heads, k, order, length
-        for i in range(<uint32_t>length + 1):
-            if points >= <uint64_t>1 << 32 or (i < <uint32_t>length and power >= <uint64_t>1 << 32):
-                raise ValueError("the projective space is too large")
-            self.p.power[i], self.p.first[i] = <uint32_t>power, <uint32_t>points
-            if i < <uint32_t>length:
-                points += power
-                power *= order
-        if k > self.p.first[length]:
-            raise ValueError("there must be a point for each category")
-        self.p.prime = 0 if tables else order
+        if not projective_open(&self.p, k, order, <uint32_t>length, tables is not None):
+            raise ValueError("the field or the space is too large, or there are fewer points than categories")
+        self.p.heads = heads
         if tables:
             sums, products = tables
             for i in range(order):

@@ -11,7 +11,7 @@ from ldpfast._core.blocks cimport load_key
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
     AES_BLOCK, COLUMN_BITS, COLUMN_FLOAT32, COLUMN_FLOAT64, COLUMN_INT8, COLUMN_INT16, COLUMN_INT32, COLUMN_INT64, COLUMN_UINT8,
-    COLUMN_UINT16, COLUMN_UINT32, COLUMN_UINT64, KEY_BYTES, STREAM_SURVEY_KEYS, SURVEY_PARTS,
+    COLUMN_UINT16, COLUMN_UINT32, COLUMN_UINT64, KEY_BYTES, MAX_STRING_BYTES, STREAM_SURVEY_KEYS, SURVEY_PARTS,
     SURVEY_ROWS, SYMBOL_MISSING, SYMBOL_UNDECLARED, assign_one, assign_step, blocks_for, column,
     column_numbers, column_numbers_invalid, column_symbols, column_symbols_invalid, encode_bins, encode_low_high, encode_steps, key_open, key_wipe,
     privatize_fn, rounding_stream, stream, stream_draw, stream_key, stream_open, tally_fn,
@@ -63,8 +63,8 @@ cdef class Column:
         cdef size_t end = offset + n, i, bytes_needed
         self.c.kind, width = KINDS[kind]
         if row_bytes:
-            if width != 1 or valid is not None or table is not None:
-                raise ValueError("a column of strings must have bytes alone")
+            if width != 1 or valid is not None or table is not None or row_bytes > <size_t>MAX_STRING_BYTES:
+                raise ValueError("a column of strings must have bytes alone, at most 256 in a row")
             self.row_bytes = width = row_bytes
         bytes_needed = end * <size_t>width if width else (end + 7) // 8
         PyObject_GetBuffer(values, &self.values, PyBUF_SIMPLE)
