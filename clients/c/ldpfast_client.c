@@ -646,7 +646,8 @@ static uint32_t bucket_code(const question *q, stream_key *key, uint32_t bucket)
     return code;
 }
 
-static void write_sketch(const question *q, stream_key *key, const uint8_t *row, uint8_t *report)
+/* A call of its own, so that its memory and that of other reports are not on the stack together. */
+__attribute__((noinline)) static void write_sketch(const question *q, stream_key *key, const uint8_t *row, uint8_t *report)
 {
     const text_sketch *s = &q->sketch;
     uint64_t coefficient[COEFFICIENTS];
