@@ -231,15 +231,18 @@ def test_the_values_of_nan():
 
 
 BRITISH = re.compile(
-    r"\b\w*(?:centre|normalis|privatis|colour|behaviour|randomis|favour|optimis|minimis|maximis|summaris|recognis|organis"
-    r"|generalis|initialis|serialis|utilis|neighbour|modell(?:ed|ing)|grey|analys(?:e|ed|ing)\b|licence|artefact)\w*",
-    re.IGNORECASE,
+    r"centre|normalis|privatis|colour|behaviour|randomis|favour|optimis|minimis|maximis|summaris|recognis|organis"
+    r"|generalis|initialis|serialis|utilis|neighbour|modell(?:ed|ing)|grey|analys(?:e|ed|ing)\b|licence|artefact"
 )
 # What other people wrote: names of their packages, and the output of their tools.
-QUOTED = ("benchmarks/rivals/pure_ldp.py", "benchmarks/rivals/diffprivlib.py", "tests/clients/test_c_client.py")
+QUOTED = (
+    "benchmarks/rivals/pure_ldp.py",
+    "benchmarks/rivals/pure_ldp_strings.py",
+    "benchmarks/rivals/diffprivlib.py",
+    "tests/clients/test_c_client.py",
+)
 
 
-@pytest.mark.long
 def test_american_spelling():
     """In names, options, messages and docstrings of the package, and in the documentation."""
     files = [
@@ -250,7 +253,7 @@ def test_american_spelling():
     ]
     for path in files:
         if path.name != "CHANGELOG.md" and str(path.relative_to(ROOT)) not in QUOTED:
-            assert BRITISH.findall(path.read_text()) == [], path
+            assert BRITISH.findall(path.read_text().lower()) == [], path
 
 
 # Defaults -------------------------------------------------------------------------------------------------------------
