@@ -273,6 +273,7 @@ def run_tests(tree: Tree, paths: list[str], durations: dict[str, float], first: 
     environment = os.environ | {
         "PYTHONPATH": f"{tree.folder}{os.pathsep}{tree.folder / 'tools'}",
         "MUTATE_PLAN": str(plan),
+        "OPENBLAS_NUM_THREADS": "1",
     }
     limit = 120 + 3 * sum(durations.values()) if durations else None
     process = subprocess.Popen(

@@ -19,9 +19,11 @@ PLAN: dict[str, Any] = json.loads(Path(os.environ["MUTATE_PLAN"]).read_text())
 RECORD = Path(PLAN["record"])
 DEVNULL = open(os.devnull, "w")  # noqa: SIM115 (open as long as the process runs)
 SPENT: dict[str, float] = {}
+SECONDS_OF_COLLECTION = 120
 
 
 def pytest_configure() -> None:
+    faulthandler.dump_traceback_later(SECONDS_OF_COLLECTION, exit=True, file=DEVNULL)  # modules of tests make mechanisms
     # Some systems do not let a process lower this limit.
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (PLAN["memory"], resource.getrlimit(resource.RLIMIT_AS)[1]))
@@ -45,6 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return first.get(item.nodeid, len(first)), not named, PLAN["durations"].get(item.nodeid, 0.0)
 
     items.sort(key=key)
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(wrapper=True)
