@@ -23,7 +23,9 @@ SECONDS_OF_COLLECTION = 120
 
 
 def pytest_configure() -> None:
-    faulthandler.dump_traceback_later(SECONDS_OF_COLLECTION, exit=True, file=DEVNULL)  # modules of tests make mechanisms
+    faulthandler.dump_traceback_later(
+        SECONDS_OF_COLLECTION, exit=True, file=DEVNULL
+    )  # modules of tests make mechanisms
     # Some systems do not let a process lower this limit.
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (PLAN["memory"], resource.getrlimit(resource.RLIMIT_AS)[1]))

@@ -25,7 +25,7 @@ from ..support.geometric import rate_and_error
 
 
 @each("epsilon", [1e-6, 1e-3, 0.1, 1.0, 2.5, 30.0])
-@each("dim", [1, 2, 5, 100, 5000])
+@each("dim", [1, 2, 100, 5000])
 @each("definition", ["pure", "smooth"])
 def test_laplace_noise_keeps_the_budget(definition, dim, epsilon):
     """The loss of the integers in use at the l1 diameter, recomputed with 120 digits. The digits cover the span."""
