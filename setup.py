@@ -4,6 +4,8 @@ All Cython modules and all C files are linked into one extension file, ``ldpfast
 and all modules share one copy of the kernels, of the choice of instruction set, and of the functions of Cython.
 ``ldpfast/_core/__init__.py`` loads the modules.
 
+The description of a wheel is README.md with addresses in the place of names of files: where it is shown, there are no files.
+
 Translated and compiled files stay in ``build`` and are used again by every later build in the same checkout, such as that
 of ``pip install '.[clients]'``, as long as nothing that they are made from has changed. Contents are compared, not times.
 
@@ -50,6 +52,10 @@ SHARED = "ldpfast._core.cython_shared"
 
 # Cython modules without a loop over records. They are as fast with -O1, and compiled in half the time.
 NO_LOOPS = {"cython_shared", "native", "privatize", "series", "stream", "tally", "transform"}
+
+# Where links and pictures of README.md are, for readers who do not have the files.
+PAGES = "https://github.com/ldpfast/ldpfast/blob/v{version}/"
+PICTURES = "https://raw.githubusercontent.com/ldpfast/ldpfast/v{version}/"
 
 # Environment variables that compilers read.
 COMPILER_VARIABLES = ("CPATH", "C_INCLUDE_PATH", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT")
@@ -168,6 +174,17 @@ class BuildChanged(build_ext):
         super().build_extension(extension)
 
 
+def description() -> str:
+    """Return README.md with addresses in the place of names of files."""
+    (version,) = re.findall(r'__version__ = "(.*)"', Path("ldpfast", "_version.py").read_text())
+
+    def absolute(found: re.Match[str]) -> str:
+        sign, text, target = found.groups()
+        return f"{sign}[{text}]({(PICTURES if sign else PAGES).format(version=version)}{target})"
+
+    return re.sub(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)]*)\)", absolute, Path("README.md").read_text(encoding="utf-8"))
+
+
 def main() -> None:
     mode = os.environ.get("LDPFAST_BUILD", "release")
     if mode not in FLAGS:
@@ -177,6 +194,8 @@ def main() -> None:
         # variable CC names a Clang that compiles for x86_64-windows-gnu.
         options={"build_ext": {"compiler": "mingw32"}} if WINDOWS else {},
         cmdclass={"build_ext": BuildChanged},
+        long_description=description(),
+        long_description_content_type="text/markdown",
         ext_modules=[
             Extension(
                 "ldpfast._core.native",

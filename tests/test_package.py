@@ -32,6 +32,15 @@ def test_the_version_is_the_same_everywhere():
     assert metadata.version("ldpfast") == ldp.__version__
 
 
+def test_the_description_has_no_links_to_files_beside_it():
+    text = metadata.metadata("ldpfast").json["description"]
+    targets = re.findall(r"\]\(([^)]*)\)", text)
+    assert len(targets) > 30
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+    assert f"](https://github.com/ldpfast/ldpfast/blob/v{ldp.__version__}/docs/ten_minutes.md)" in text
+    assert f"](https://raw.githubusercontent.com/ldpfast/ldpfast/v{ldp.__version__}/docs/accuracy.png)" in text
+
+
 @pytest.mark.parametrize(
     "package",
     [ldp, ldp.bounds, ldp.central, ldp.estimation, ldp.mechanisms, ldp.privacy, ldp.reports],

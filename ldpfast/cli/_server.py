@@ -6,6 +6,7 @@ import argparse
 import os
 import secrets
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,6 +24,7 @@ from ._surveys import read_survey
 DATABASE = "sqlite:///reports.db"
 TOKENS = "ldpfast-tokens"
 DEMO_PEOPLE = 6000
+CONNECTIONS, OTHER_FILES = 2000, 200  # at once; files that the process has open besides them
 
 
 def add_commands(commands: Any) -> None:
@@ -161,7 +163,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             log_level="info",
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=2000,
+            limit_concurrency=_most_connections(),
             backlog=4096,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=20,
@@ -173,6 +175,20 @@ def _serve(arguments: argparse.Namespace) -> int:
             stack.callback(arguments.socket.unlink, missing_ok=True)
         uvicorn.Server(config).run(sockets=sockets)
     return 0
+
+
+def _most_connections() -> int:
+    """Let this process have as many open files as it needs, and return the number of connections that it can have."""
+    if sys.platform == "win32":  # no limit
+        return CONNECTIONS
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # many systems allow 1,024 unless a process asks for more
+    needed = CONNECTIONS + OTHER_FILES
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return max(1, allowed - OTHER_FILES)
 
 
 def _private_socket(path: Path) -> socket.socket:

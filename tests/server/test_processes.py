@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 import shutil
 import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -326,6 +329,36 @@ def test_slow_and_many_connections_do_not_stop_others(start_server, folder):
     assert time.monotonic() - start < 20
     for connection in slow:
         connection.close()
+    server.stop()
+
+
+@pytest.mark.claim("The server answers 503 beyond 2,000 connections.", "Server")
+@pytest.mark.long
+def test_more_connections_than_the_limit_are_told_to_come_back(start_server, folder):
+    """Also where processes may have 1,024 open files unless they ask for more."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, limits[1]))  # which the server inherits
+    try:
+        server = start_server(folder, f"sqlite:///{folder}/reports.db")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    report = reports_of(SURVEY, 1)
+    silent = []
+    try:
+        for _ in range(1990):
+            silent.append(socket.create_connection(("127.0.0.1", server.port)))
+        assert send(server.url, report).accepted == 1
+        for _ in range(20):
+            silent.append(socket.create_connection(("127.0.0.1", server.port)))
+        request = urllib.request.Request(
+            f"{server.url}/reports", body_of(report), {"content-type": "application/x-ndjson"}
+        )
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            urllib.request.urlopen(request, timeout=30)
+    finally:
+        for connection in silent:
+            connection.close()
+    assert send(server.url, report).duplicate == 1
     server.stop()
 
 
