@@ -103,7 +103,8 @@ def get(port: int, path: str) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", help="URL of an empty database")
-    parser.add_argument("--reports", type=int, default=400_000, help="in batches")
+    parser.add_argument("--reports", type=int, default=400_000, help="in batches (%(default)s)")
+    parser.add_argument("--connections", type=int, default=64, help="that send batches, an even number (%(default)s)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -133,11 +134,9 @@ def main() -> None:
                 except OSError:
                     time.sleep(0.1)
             print(f"one by one, 128 connections: {measure(port, 1, 128, 60, 1):,.0f} reports per second", flush=True)
-            batches = arguments.reports // 16_000
-            print(
-                f"in batches of 1,000, 16 connections: {measure(port, 2, 8, batches, 1000):,.0f} reports per second",
-                flush=True,
-            )
+            each = arguments.connections // 2
+            rate = measure(port, 2, each, arguments.reports // (2000 * each), 1000)
+            print(f"in batches of 1,000, {2 * each} connections: {rate:,.0f} reports per second", flush=True)
             time.sleep(15)  # until everything is folded
             start = time.perf_counter()
             found = json.loads(get(port, "/estimates?by=group"))

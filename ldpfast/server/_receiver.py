@@ -19,7 +19,6 @@ import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..survey._counts import MESSAGE_FAULTS, faults_of
-from ._plan import Occasion
 from ._reports import Reports, Status
 from ._store import Store
 from ._wire import Incoming
@@ -110,29 +109,24 @@ class Receiver:
 
     def check(self, incoming: Incoming) -> tuple[list[int], Reports, dict[int, str]]:
         """Return the places and the reports that are valid, and the reasons why others are refused, by their places."""
-        refused, messages = dict(incoming.faults), incoming.messages
-        by_survey: dict[bytes, list[int]] = {}
-        for place, (label, message) in enumerate(zip(incoming.labels, messages, strict=True)):
-            if place in refused:
-                continue
-            if label in self._labels:
-                by_survey.setdefault(message[FINGERPRINT], []).append(place)
-            else:
-                refused[place] = "group"
-        valid: dict[int, Occasion] = {}
-        for fingerprint, members in by_survey.items():
+        refused, labels, messages = dict(incoming.faults), incoming.labels, incoming.messages
+        unknown = set(labels) - self._labels.keys()
+        if unknown:
+            refused = {place: "group" for place, label in enumerate(labels) if label in unknown} | refused
+        fingerprints = [message[FINGERPRINT] for message in messages]
+        for fingerprint in set(fingerprints):
+            members = [place for place, own in enumerate(fingerprints) if own == fingerprint and place not in refused]
             occasion = self._occasions.get(fingerprint)
             if occasion is None:
                 refused |= dict.fromkeys(members, "fingerprint")
                 continue
             faults = faults_of(occasion.survey, [messages[place] for place in members])
             refused |= {members[i]: MESSAGE_FAULTS[faults[i]] for i in np.flatnonzero(faults).tolist()}
-            valid |= {members[i]: occasion for i in np.flatnonzero(faults == 0).tolist()}
-        places = sorted(valid)
+        places = [place for place in range(len(messages)) if place not in refused]
         reports = Reports(
-            [valid[place] for place in places],
+            [self._occasions[fingerprints[place]] for place in places],
             [incoming.ids[place] for place in places],
-            [self._labels[incoming.labels[place]] for place in places],
+            [self._labels[labels[place]] for place in places],
             [messages[place] for place in places],
         )
         return places, reports, refused

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
 
@@ -47,7 +47,8 @@ class Reports:
         lists = ([one for part in parts for one in getattr(part, column.name)] for column in fields(cls))
         return cls(*lists)
 
-    def digest(self, place: int) -> bytes:
-        """Return the digest of what must be the same if a report is sent again."""
-        text = self.labels[place].encode() + b"\0" + self.messages[place]
-        return hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest()
+    def digests(self, places: Iterable[int]) -> list[bytes]:
+        """Return the digests of what must be the same if reports are sent again."""
+        labels = {label: label.encode() + b"\0" for label in set(self.labels)}
+        texts = [labels[self.labels[place]] + self.messages[place] for place in places]
+        return [hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest() for text in texts]

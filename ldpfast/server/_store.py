@@ -6,7 +6,7 @@ The messages of a transaction are stored together, and are folded into counts, a
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -157,22 +157,19 @@ class Store:
         """
         statuses, closed = [Status.ACCEPTED] * len(reports), self._closed(connection)
         numbers = [self._numbers[occasion.fingerprint] for occasion in reports.occasions]
-        places: dict[int, list[int]] = {}
-        for place, (occasion, _) in enumerate(numbers):
-            places.setdefault(occasion, []).append(place)
-        for occasion, own in sorted(places.items()):  # in the same order in every process, which does not block others
+        for occasion in sorted({occasion for occasion, _ in set(numbers)}):  # the same order in every process
+            own = [place for place, (other, _) in enumerate(numbers) if other == occasion]
             if occasion in closed:
                 for place in own:
                     statuses[place] = Status.CLOSED
             else:
                 self._add_ids(connection, occasion, own, reports, statuses)
-        parts: dict[tuple[int, str, int], list[bytes]] = {}
+        parts: defaultdict[tuple[int, str, int], list[bytes]] = defaultdict(list)
+        keys = zip(statuses, numbers, reports.labels, reports.messages, strict=True)
         accepted = Status.ACCEPTED
-        for status, (_, survey), label, message in zip(
-            statuses, numbers, reports.labels, reports.messages, strict=True
-        ):
+        for status, (_, survey), label, message in keys:
             if status is accepted:
-                parts.setdefault((survey, label, len(message)), []).append(message)
+                parts[survey, label, len(message)].append(message)
         if parts:
             self._insert_batches(connection, [(*key, b"".join(part)) for key, part in parts.items()])
         return statuses
@@ -181,12 +178,10 @@ class Store:
         self, connection: sa.Connection, occasion: int, places: list[int], reports: Reports, statuses: list[Status]
     ) -> None:
         """Store the ids of the reports to one occasion, and write the statuses of those that are not new."""
-        digests = dict(zip(places, map(reports.digest, places), strict=True))
-        first = {reports.ids[place]: place for place in reversed(places)}
+        given_ids, digests = [reports.ids[place] for place in places], reports.digests(places)
+        first = dict(zip(reversed(given_ids), reversed(digests), strict=True))  # the first report with an id wins
         known: dict[bytes, bytes] = {}
-        new = sorted(
-            id_ + digests[place] for id_, place in first.items()
-        )  # neighbors in the index are written together
+        new = sorted(id_ + digest for id_, digest in first.items())  # neighbors in the index are written together
         while new:
             given = {"occasion": occasion, "count": len(new), "data": b"".join(new)}
             savepoint = connection.begin_nested()
@@ -197,11 +192,12 @@ class Store:
             known |= {bytes(row.id): bytes(row.digest) for row in connection.execute(KNOWN_IDS, given)}
             new = [row for row in new if row[:ID_BYTES] not in known]
         if known or len(first) < len(places):
-            for place in places:
-                winner = first[reports.ids[place]]
-                before = known.get(reports.ids[place], digests[winner] if winner != place else None)
+            for place, id_, digest in zip(places, given_ids, digests, strict=True):
+                before = known.get(id_)
                 if before is not None:
-                    statuses[place] = Status.DUPLICATE if before == digests[place] else Status.CONFLICT
+                    statuses[place] = Status.DUPLICATE if before == digest else Status.CONFLICT
+                else:
+                    known[id_] = digest
 
     def refuse(self, connection: sa.Connection, reasons: Counter[str]) -> None:
         """Count refused reports by reason."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from .._person_keys import ID_BYTES
 
+SIZE_BYTES = 4  # at the start of a frame
 JSON_LINES, FRAMES = "application/x-ndjson", "application/octet-stream"
 
 
@@ -104,18 +105,21 @@ def read_frames(body: bytes, most: int) -> Incoming:
         If there are more than `most` frames.
     """
     found = Incoming()
+    ids, messages, labels = found.ids, found.messages, found.labels
     at, end = 0, len(body)
     while at < end:
-        if len(found.ids) >= most:
+        if len(ids) >= most:
             raise TooManyError
-        size = int.from_bytes(body[at : at + 4], "little")
-        start, stop = at + 4, at + 4 + size
+        start = at + SIZE_BYTES
+        stop = start + int.from_bytes(body[at:start], "little")
         if stop > end:
             raise BodyError(f"the frame at byte {at} must end before the body")
         label = start + ID_BYTES + 1
         if label > stop or (message := label + body[label - 1]) > stop:
             found.refuse("line")
         else:
-            found.add(body[start : label - 1], body[message:stop], body[label:message])
+            ids.append(body[start : label - 1])
+            messages.append(body[message:stop])
+            labels.append(body[label:message])
         at = stop
     return found
