@@ -48,8 +48,9 @@ static void NAME(report_piece)(const laplace *p, const REAL *x, const uint16_t *
         NAME(report_numbers)(p, x, word, noise, 0, whole, out, e);
     if (whole == n)
         return;
-    for (size_t i = 0; i < PER_VECTOR; i++)
-        last[i] = whole + i < n ? x[whole + i] : (REAL)p->upper;
+    memcpy(last, x + whole, (n - whole) * sizeof *x);
+    for (size_t i = n - whole; i < PER_VECTOR; i++)
+        last[i] = (REAL)p->upper;
     NAME(report_numbers)(p, last, word + whole, noise + whole, 1, PER_VECTOR, reports, e);
     memcpy(out + whole, reports, (n - whole) * sizeof *out);
 }

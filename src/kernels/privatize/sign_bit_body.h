@@ -69,8 +69,9 @@ static int NAME(privatize_sign_bit)(const void *params, stream_key *key, uint64_
         } else {
             REAL padded[CODE_PIECE];
             uint8_t bits[CODE_PIECE];
-            for (size_t i = 0; i < CODE_PIECE; i++)
-                padded[i] = i < now ? x[i] : (REAL)p->upper;
+            memcpy(padded, x, now * sizeof *x);
+            for (size_t i = now; i < CODE_PIECE; i++)
+                padded[i] = (REAL)p->upper;
             NAME(bits_narrow)(p, &s, padded, now, bits, &e);
             memcpy(out, bits, now);
         }

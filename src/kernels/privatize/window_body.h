@@ -97,8 +97,9 @@ static int NAME(privatize_window)(const void *params, stream_key *key, uint64_t 
         } else {
             REAL padded[CODE_PIECE];
             uint8_t codes[CODE_PIECE];
-            for (size_t i = 0; i < CODE_PIECE; i++)
-                padded[i] = i < now ? x[i] : (REAL)p->upper;
+            memcpy(padded, x, now * sizeof *x);
+            for (size_t i = now; i < CODE_PIECE; i++)
+                padded[i] = (REAL)p->upper;
             NAME(window_codes)(p, &s, padded, (now + 63) / 64 * 64, codes, &e);
             memcpy(out, codes, now);
         }
