@@ -15,6 +15,7 @@ from ldpfast import _coins
 
 from .support.cases import each
 from .support.exact import exact_log, least_double_not_below
+from .support.reference import geometric_distribution
 
 EPSILONS = [1e-6, 1e-3, 0.1, 0.5, 1.0, math.log(3), 2.0, 5.0, 10.0, 20.0, 40.0]
 PRECISE = Context(prec=150)
@@ -165,6 +166,17 @@ def test_geometric_coins_need_a_span_below_2_to_31():
     for span in (1 << 31, 1 << 32):
         with pytest.raises(ValueError, match="too large for coins of 128 bits and the grid"):
             _coins.geometric(1.0, span, span, 1)
+
+
+def test_mean_and_variance_of_geometric_coins_are_those_of_their_distribution():
+    """With carries that are frequent, as no coin in use has them: a sum over 200 periods."""
+    found = _coins.geometric(2.0, 3, 3, 1)
+    coins = _coins.GeometricCoins(found.digits, found.groups, _coins.WIDE * 2 // 5, 2.0)
+    digits = [float(p) for p in geometric_distribution(coins.groups, 0, 128, 1)]
+    pmf = [p * 0.6 * 0.4**times for times in range(200) for p in digits]
+    mean = math.fsum(g * p for g, p in enumerate(pmf))
+    variance = math.fsum((g - mean) ** 2 * p for g, p in enumerate(pmf))
+    assert coins.mean_and_variance == pytest.approx((mean, variance), rel=1e-12)
 
 
 LARGEST = sys.float_info.max

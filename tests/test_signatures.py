@@ -187,6 +187,18 @@ def test_rng_and_clip_are_keyword_only():
                 assert call.parameters[name].default is default, call.name
 
 
+def test_options_of_questions_are_keyword_only():
+    found = [
+        (name, parameter)
+        for question in vars(ldp.survey).values()
+        if inspect.isclass(question)
+        for name, parameter in inspect.signature(question).parameters.items()
+        if name in ("optional", "column", "resolution")
+    ]
+    assert len(found) > 10
+    assert [name for name, parameter in found if parameter.kind is not inspect.Parameter.KEYWORD_ONLY] == []
+
+
 # Words ----------------------------------------------------------------------------------------------------------------
 
 # Words for the choice of an algorithm, and for numbers, that are not used.

@@ -13,6 +13,8 @@ from scipy import stats
 from ldpfast._core.stream import StreamId
 from ldpfast._random import open_stream
 from ldpfast.central import _rounded_noise as rounded
+from ldpfast.central._noise import BallNoise
+from ldpfast.privacy import Guarantee
 
 from ..support.statistics import ALPHA, assert_counts, bernstein_radius, hoeffding_radius, normal_margin
 
@@ -139,6 +141,13 @@ def test_the_loss_of_ball_noise_is_at_most_the_distance(dim):
         for p, q in ((here, moved), (moved, here)):
             variance = p + limit**2 * q
             assert p - limit * q <= bernstein_radius(variance, 1 + limit, n, ALPHA)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 7])
+def test_the_variance_of_ball_noise_is_that_of_a_gamma_length(dim):
+    """The mean square of the length, over the coordinates."""
+    noise = BallNoise.of(dim, Guarantee("pure", 0.5))
+    assert noise.variance == pytest.approx(stats.gamma(dim).moment(2) / dim * float(noise.scale) ** 2, rel=1e-12)
 
 
 def test_thousand_coordinates():

@@ -366,6 +366,22 @@ def test_rows_that_are_a_little_too_long_are_rejected(make, dtype, dim, size):
             mechanism.run(x)
 
 
+@each("make", UNIT_ROWS[1:], ids=lambda kind: kind.__name__)
+@each("dtype", ["float32", "float64"])
+def test_norms_are_limited_to_the_last_digits(make, dtype):
+    """The tolerance of Euclidean norms is 8 sqrt(3) = 13.9 unit roundoffs in three dimensions."""
+    unit = np.finfo(dtype).eps / 2
+    mechanism = make(3, 4.0)
+    for size, is_record in ((1 + 12 * unit, True), (1 + 16 * unit, False)):
+        x = np.zeros((600, 3), dtype)
+        x[417, 1] = size
+        if is_record:
+            mechanism.privatize(x, rng=1)
+        else:
+            with pytest.raises(ValueError, match="index 417 is outside"):
+                mechanism.privatize(x, rng=1)
+
+
 def test_vectors_of_any_dimension_fill_a_block():
     """Dimensions at which the number of rows of a block becomes 1."""
     for dim in (8191, 8192, 8193):

@@ -71,3 +71,20 @@ def test_the_threshold_of_64_bits_is_exact_within_the_interval(isa, place):
         kernel = privatize.SignBit(0.0, 1.0, found, 64)
         kernel.privatize(stream.Stream(FIXED_KEY), 0, np.array([place / 2**52]), out)
         assert out[0] == bit
+
+
+@each("dtype", [np.float32, np.float64])
+@each("bits", [32, 64])
+def test_the_kernel_reads_what_is_outside_as_the_nearest_end(bits, dtype):
+    """Without `clip`, whatever the caller does with the answer that a record was invalid: the report is that of a record."""
+    kernel, n = privatize.SignBit(0.0, 1.0, (3 << 62) + 12345, bits), 4096
+    out, other = np.empty((2, n), np.uint8)
+    for bad, end in ((1.5, 1.0), (2.0, 1.0), (1e30, 1.0), (np.inf, 1.0), (-0.5, 0.0), (-1e30, 0.0), (-np.inf, 0.0)):
+        assert not kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(n, bad, dtype), out)
+        kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(n, end, dtype), other)
+        assert (out == other).all()
+    ends = np.empty((2, n), np.uint8)
+    for end, reports in zip((0.0, 1.0), ends, strict=True):
+        kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(n, end, dtype), reports)
+    kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(n, np.nan, dtype), out)
+    assert ((ends[0] <= out) & (out <= ends[1])).all()
