@@ -339,8 +339,9 @@ RUNS = 200
 @pytest.mark.claim(
     "A word that nobody has is reported with probability at most 0.05; frequent words are found with 0.95.", "Strings"
 )
-@pytest.mark.long
-@pytest.mark.parametrize("epsilon, functions", [(4.0, 16), (2.0, 8)])
+@pytest.mark.parametrize(
+    "epsilon, functions", [pytest.param(4.0, 16, marks=pytest.mark.long), pytest.param(2.0, 8, marks=pytest.mark.slow)]
+)
 def test_false_discoveries_misses_and_coverage(epsilon, functions):
     """A Zipf population of 400 words among 111,111 strings, with other hash functions in every run."""
     n, count = 100_000, 400
