@@ -2,7 +2,8 @@
 
 Ten questions and two two-way tables share one epsilon. Records are drawn block by block, so that memory does not depend on
 the number of people. ``--engine dask`` and ``--engine spark`` run the same job on an engine; ``--json`` stores the figures, and
-``--plot docs/scale_out.png`` draws the throughput for the figures in some files.
+``--plot docs/scale_out.png`` draws the throughput for the figures in some files. With ``--files FOLDER`` the records come from
+Parquet files, which are written first if there is no such folder; the second of two runs counts, when the workers are there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
 BLOCK = 1 << 18  # people whose records are in memory together, for each worker
 PARTITION = 1 << 23  # people of one task of an engine
+FILE = 1 << 22  # people of a Parquet file, with four row groups
 CONFIDENCE = 0.999
 SURVEY = Survey(
     {
@@ -118,11 +121,19 @@ def with_threads(n: int, workers: int) -> Any:
     return total
 
 
+@contextmanager
+def dask_workers(workers: int) -> Iterator[None]:
+    """Start a Dask cluster of this machine, which is the current one."""
+    from dask.distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+        yield
+
+
 def with_dask(n: int, workers: int) -> Any:
     """Run the survey on a Dask cluster of this machine."""
     import dask
     import pyarrow as pa
-    from dask.distributed import Client, LocalCluster
 
     import ldpfast.dask
 
@@ -132,10 +143,7 @@ def with_dask(n: int, workers: int) -> Any:
             lambda: pa.RecordBatchReader.from_batches(schema, map(pa.RecordBatch.from_pydict, blocks(first, stop)))
         )
 
-    with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster),
-    ):
+    with dask_workers(workers):
         begin = time.perf_counter()
         parts = [dask.delayed(stream, pure=False)(start, min(n, start + PARTITION)) for start in range(0, n, PARTITION)]
         found = ldpfast.dask.aggregate(parts, SURVEY)
@@ -153,17 +161,23 @@ class Stream:
         return self._reader().__arrow_c_stream__(requested_schema)
 
 
-def with_spark(n: int, workers: int) -> Any:
-    """Run the survey on Spark on this machine."""
+def spark_session(workers: int) -> Any:
+    """Start Spark on this machine."""
     from pyspark.sql import SparkSession
-
-    import ldpfast.spark
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{workers}]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(BLOCK))
     spark = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.memory", "512m").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def with_spark(n: int, workers: int) -> Any:
+    """Run the survey on Spark on this machine."""
+    import ldpfast.spark
+
+    spark = spark_session(workers)
     begin = time.perf_counter()
     found = ldpfast.spark.aggregate(spark_people(spark, n), SURVEY)
     found.seconds = time.perf_counter() - begin
@@ -192,6 +206,53 @@ def spark_people(spark: Any, n: int) -> Any:
 ENGINES: dict[str, Callable[[int, int], Any]] = {"threads": with_threads, "dask": with_dask, "spark": with_spark}
 
 
+def write_files(folder: Path, n: int) -> None:
+    """Write the records of n people as Parquet files."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True)
+    for number, start in enumerate(range(0, n, FILE)):
+        pq.write_table(
+            pa.table(people(min(FILE, n - start), number)), folder / f"{number:04}.parquet", row_group_size=FILE // 4
+        )
+
+
+def of_files(engine: str, folder: Path, workers: int) -> Any:
+    """Run the survey on the records of a folder, twice; return the second aggregator."""
+    with ExitStack() as stack:
+        if engine == "threads":
+            from ldpfast.files import FileTable
+
+            ldp.set_num_threads(workers)
+            paths = sorted(folder.glob("*.parquet"))
+
+            def run() -> Any:
+                return SURVEY.collect(FileTable(paths, SURVEY.column_questions))
+        elif engine == "dask":
+            import dask.dataframe as dd
+
+            import ldpfast.dask
+
+            stack.enter_context(dask_workers(workers))
+
+            def run() -> Any:
+                return ldpfast.dask.aggregate(dd.read_parquet(folder), SURVEY)
+        else:
+            import ldpfast.spark
+
+            stack.callback(spark_session(workers).stop)
+
+            def run() -> Any:
+                return ldpfast.spark.aggregate(str(folder), SURVEY)
+
+        run()
+        begin = time.perf_counter()
+        found = run()
+        found.seconds = time.perf_counter() - begin
+    return found
+
+
 # Figures --------------------------------------------------------------------------------------------------------------
 
 
@@ -201,10 +262,12 @@ def memory() -> float:
     return sum(resource.getrusage(kind).ru_maxrss for kind in kinds) * 1024 / 1e9
 
 
-def measure(engine: str, n: int, workers: int) -> dict[str, Any]:
+def measure(engine: str, n: int, workers: int, folder: Path | None) -> dict[str, Any]:
     """Run the survey and return its figures."""
+    if folder is not None and not folder.exists():
+        write_files(folder, n)
     begin = time.perf_counter()
-    aggregator = ENGINES[engine](n, workers)
+    aggregator = ENGINES[engine](n, workers) if folder is None else of_files(engine, folder, workers)
     whole = time.perf_counter() - begin
     seconds = getattr(aggregator, "seconds", whole)  # without the start of the engine
     result = aggregator.estimate()
@@ -250,6 +313,7 @@ def main() -> int:
     parser.add_argument("--people", type=float, default=1e8)
     parser.add_argument("--engine", choices=ENGINES, default="threads")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--files", type=Path, metavar="FOLDER", help="of Parquet files with so many people")
     parser.add_argument("--json", type=Path, help="add the figures to this file")
     parser.add_argument("--plot", type=Path, help="draw the figures of --json instead of measuring")
     options = parser.parse_args()
@@ -257,7 +321,7 @@ def main() -> int:
     if options.plot:
         draw(rows, options.plot)
         return 0
-    found = measure(options.engine, int(options.people), options.workers)
+    found = measure(options.engine, int(options.people), options.workers, options.files)
     for name, value in found.items():
         print(f"{name:18} {value if isinstance(value, bool | str) else format(value, ',')}")
     if options.json:

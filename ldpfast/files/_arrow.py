@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import optional
-from ._base import TableFile
+from ._base import TableFile, places_in_dictionary
 
 
 class ArrowFile(TableFile):
@@ -33,6 +33,16 @@ class ArrowFile(TableFile):
             return values.cast(pa.string())
         except pa.ArrowNotImplementedError:
             raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
+
+    def distinct(self, name: str, values: Any, start: int) -> tuple[Any, NDArray[np.int32]]:
+        pa = optional("pyarrow", "files")
+        if pa.types.is_dictionary(values.type):
+            return super().distinct(name, values, start)
+        try:
+            encoded = values.dictionary_encode()
+        except pa.ArrowNotImplementedError:
+            raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
+        return self.texts(name, encoded.dictionary, start), places_in_dictionary(encoded)
 
     def plain(self, name: str, values: Any) -> Any:
         pa = optional("pyarrow", "files")

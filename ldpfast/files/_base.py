@@ -53,17 +53,21 @@ class TableFile(ABC):
             places = pc.index_in(texts, value_set=declared).fill_null(-1).to_numpy(zero_copy_only=False)
             return np.where(places >= 0, table[places], -1).astype(np.int32)
 
-        texts = self.texts(name, values, start)
+        texts, rows = self.distinct(name, values, start)
         codes = positions(texts)
         others = np.flatnonzero(codes < 0)
-        if len(others):
-            texts = trimmed(texts.take(pa.array(others)))
-            codes[others] = positions(texts)
-            wrong = np.flatnonzero((codes[others] < 0) & ~missing(texts))
-            if len(wrong):
-                index = start + int(others[wrong[0]])
-                raise self.invalid_error(name, index, "hold the declared categories only", "holds another")
-        return codes
+        texts = trimmed(texts.take(pa.array(others)))
+        codes[others] = positions(texts)
+        wrong = others[(codes[others] < 0) & ~missing(texts)]
+        if len(wrong):
+            index = start + int(np.flatnonzero(np.isin(rows, wrong))[0])
+            raise self.invalid_error(name, index, "hold the declared categories only", "holds another")
+        return np.asarray(np.append(codes, np.int32(-1))[rows])
+
+    def distinct(self, name: str, values: Any, start: int) -> tuple[Any, NDArray[Any]]:
+        """Return the distinct texts of a column of a chunk as an Arrow array, and the place of each record's; -1 for null."""
+        encoded = self.texts(name, values, start).dictionary_encode()
+        return encoded.dictionary, places_in_dictionary(encoded)
 
     @abstractmethod
     def plain(self, name: str, values: Any) -> Any:
@@ -103,6 +107,12 @@ class TableFile(ABC):
                 fault = "not found" if name not in existing else "found more than once"
                 listed = f"; its columns are {', '.join(map(repr, list(existing)[:50]))}" if header else ""
                 raise ValueError(f"column must name one column of {self.path}, got {name!r}: {fault}{listed}")
+
+
+def places_in_dictionary(encoded: Any) -> NDArray[np.int32]:
+    """Return the indices of an array that is encoded by a dictionary; -1 for null."""
+    places: NDArray[np.int32] = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return places
 
 
 def trimmed(texts: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _check
 from .._extras import optional
 from ..survey import Coded, ColumnQuestion, Piece, Source
 from ._base import TableFile
@@ -142,6 +143,9 @@ class FileTable(Source):
 def _joined(name: str, parts: list[Any]) -> Any:
     """Return the parts of a column as one array. Arrow arrays, of columns that no question asks for, must have one type."""
     if isinstance(parts[0], np.ndarray):
+        filled = [part for part in parts if len(part)]
+        if len(filled) == 1:
+            return _check.laid_out(filled[0], filled[0].dtype.newbyteorder("="))
         return np.concatenate(parts)
     pa = optional("pyarrow", "files")
     texts = (pa.large_string(), pa.string())

@@ -58,14 +58,16 @@ class NpyFile(TableFile):
         return numbers
 
     def texts(self, name: str, values: Any, start: int) -> Any:
+        texts, places = self.distinct(name, values, start)
+        return texts.take(optional("pyarrow", "files").array(places))
+
+    def distinct(self, name: str, values: Any, start: int) -> tuple[Any, NDArray[Any]]:
         if values.dtype.kind not in "iufbU":
             raise TypeError(f"{self.subject(name)} must hold categories, got dtype {values.dtype}")
-        pa = optional("pyarrow", "files")
         if values.dtype.kind == "U" and (_code_points(values) > MAX_CODE).any():
             raise self.unreadable(".npy", "it has text that is not Unicode")
         different, inverse = np.unique(values, return_inverse=True)
-        texts = [None if value != value else str(value) for value in different.tolist()]
-        return self.strings(".npy", texts).take(pa.array(inverse))
+        return self.strings(".npy", [None if value != value else str(value) for value in different.tolist()]), inverse
 
     def plain(self, name: str, values: Any) -> Any:
         if values.dtype.kind == "U":
