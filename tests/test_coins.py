@@ -15,6 +15,7 @@ from ldpfast import _coins
 
 from .support.cases import each
 from .support.exact import exact_log, least_double_not_below
+from .support.geometric import rate_and_error
 from .support.reference import geometric_distribution
 
 EPSILONS = [1e-6, 1e-3, 0.1, 0.5, 1.0, math.log(3), 2.0, 5.0, 10.0, 20.0, 40.0]
@@ -177,6 +178,15 @@ def test_mean_and_variance_of_geometric_coins_are_those_of_their_distribution():
     mean = math.fsum(g * p for g, p in enumerate(pmf))
     variance = math.fsum((g - mean) ** 2 * p for g, p in enumerate(pmf))
     assert coins.mean_and_variance == pytest.approx((mean, variance), rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon, span", [(1.0, 1), (0.01, 300), (6.0, 5000)])
+def test_the_rate_of_geometric_coins_is_that_of_their_integers(epsilon, span):
+    coins = _coins.geometric(epsilon, span, span, 1)
+    with localcontext(prec=60):
+        for found, expected in zip(coins.rate_and_error, rate_and_error(coins), strict=True):
+            assert abs(found - expected) <= expected * Decimal("1e-9")
+        assert abs(coins.rate_and_error[0] * span / Decimal(epsilon) - 1) < Decimal("1e-6")
 
 
 LARGEST = sys.float_info.max

@@ -118,7 +118,7 @@ TESTS = {
         "tests/core/test_transform.py",
         *mechanisms("hadamard_response", "projective_geometry_response", "tree_response"),
     ],
-    "src/kernels/simd/*": ["tests/core", *TWINS, *mechanisms("window", "sampled_cube"), *SGD, *SHARED],
+    "src/kernels/simd/*": ["tests/core", *SERIES, *TWINS, *mechanisms("window", "sampled_cube"), *SGD, *SHARED],
     "src/ldpfast/_core/kernel.pyx": [*TWINS, *mechanisms("pieces", "errors"), *KEYS, *SHARED, "tests/test_threads.py"],
     "src/ldpfast/_core/logit.pyx": ["tests/core/test_logit.py", "tests/analysis"],
     "src/ldpfast/_core/native.pyx": STREAM,
@@ -150,7 +150,7 @@ TESTS = {
     "ldpfast/_random.py": ["tests/test_random.py", *CENTRAL, "tests/central/test_m_grid.py", *SGD],
     "ldpfast/central/_noise.py": CENTRAL,
     "ldpfast/central/_quantile.py": CENTRAL,
-    "ldpfast/survey/*.py": [*KEYS, "tests/survey", "tests/test_files.py"],
+    "ldpfast/survey/*.py": [*KEYS, "tests/survey", "tests/test_files.py", "tests/test_signatures.py"],
 }
 
 

@@ -337,3 +337,9 @@ def test_a_record_outside_of_the_domain_is_refused(k, dtype):
         x[2060] = value
         with pytest.raises(ValueError, match=rf"^x must be integers in \[0, k\) with k={k}; index 2060 is outside"):
             mechanism.privatize(x)
+
+
+@pytest.mark.parametrize("order, length", [(8209, 2), (1, 3), (2, 1), (2, 33)])
+def test_the_kernel_refuses_a_field_or_a_space_that_is_too_large_or_too_small(order, length):
+    with pytest.raises(ValueError, match="the field or the space is too large"):
+        privatize.ProjectiveResponse(2, order, length, 1 << 63)
