@@ -181,6 +181,15 @@ def test_below_rejects_words_beyond_the_last_whole_interval(bound):
     assert words.uint64(1).tolist() == [next(source)]
 
 
+@pytest.mark.parametrize("bound", [3, 10, (1 << 63) + 1, (1 << 64) - 1])
+def test_below_takes_the_last_word_of_a_whole_interval_and_none_beyond(bound, monkeypatch):
+    last = (1 << 64) // bound * bound - 1
+    drawn = iter([[last, last + 1, 0], [1]])
+    words = Words(stream.Stream(KEY), 0)
+    monkeypatch.setattr(words, "uint64", lambda n: np.array(next(drawn), np.uint64))
+    assert words.below(bound, 3).tolist() == [bound - 1, 1, 0]
+
+
 @pytest.mark.claim("A generator that a forked process shares with its parent is refused.", "Randomness")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_generator_is_refused_after_a_fork():
