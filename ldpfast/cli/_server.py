@@ -24,7 +24,8 @@ from ._surveys import read_survey
 DATABASE = "sqlite:///reports.db"
 TOKENS = "ldpfast-tokens"
 DEMO_PEOPLE = 6000
-CONNECTIONS, OTHER_FILES = 2000, 200  # at once; files that the process has open besides them
+CONNECTIONS, FEWEST_CONNECTIONS = 2000, 16  # at once, and where the system allows few open files
+OTHER_FILES = 200  # that the process has open besides connections
 
 
 def add_commands(commands: Any) -> None:
@@ -188,7 +189,7 @@ def _most_connections() -> int:
     allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    return max(1, allowed - OTHER_FILES)
+    return max(FEWEST_CONNECTIONS, allowed - OTHER_FILES)
 
 
 def _private_socket(path: Path) -> socket.socket:

@@ -19,7 +19,7 @@ import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..survey._counts import MESSAGE_FAULTS, faults_of
-from ._reports import Reports, Status
+from ._reports import Reports, Status, places_of
 from ._store import Store
 from ._wire import Incoming
 
@@ -114,8 +114,8 @@ class Receiver:
         if unknown:
             refused = {place: "group" for place, label in enumerate(labels) if label in unknown} | refused
         fingerprints = [message[FINGERPRINT] for message in messages]
-        for fingerprint in set(fingerprints):
-            members = [place for place, own in enumerate(fingerprints) if own == fingerprint and place not in refused]
+        for fingerprint, members in places_of(fingerprints).items():
+            members = [place for place in members if place not in refused] if refused else members
             occasion = self._occasions.get(fingerprint)
             if occasion is None:
                 refused |= dict.fromkeys(members, "fingerprint")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from typing import Any
 
 from ._plan import Occasion
 
@@ -47,8 +49,18 @@ class Reports:
         lists = ([one for part in parts for one in getattr(part, column.name)] for column in fields(cls))
         return cls(*lists)
 
-    def digests(self, places: Iterable[int]) -> list[bytes]:
+    def digests(self) -> list[bytes]:
         """Return the digests of what must be the same if reports are sent again."""
         labels = {label: label.encode() + b"\0" for label in set(self.labels)}
-        texts = [labels[self.labels[place]] + self.messages[place] for place in places]
+        texts = [labels[label] + message for label, message in zip(self.labels, self.messages, strict=True)]
         return [hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest() for text in texts]
+
+
+def places_of(values: Sequence[Hashable]) -> dict[Any, list[int]]:
+    """Return the places of each value, in one pass: a client chooses how many values there are."""
+    if len(set(values)) == 1:
+        return {values[0]: list(range(len(values)))}
+    found: defaultdict[Any, list[int]] = defaultdict(list)
+    for place, value in enumerate(values):
+        found[value].append(place)
+    return found

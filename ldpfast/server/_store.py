@@ -20,7 +20,7 @@ from .._person_keys import ID_BYTES
 from ..reports import Aggregator
 from ._engine import WRITES, Insert, engine_of, file_of, upsert, wait_for_turn
 from ._plan import Occasion, ServerPlan
-from ._reports import DIGEST_BYTES, Reports, Status
+from ._reports import DIGEST_BYTES, Reports, Status, places_of
 from ._tables import MIGRATIONS, VERSION, about, batches, ids, metadata, occasions, refusals, states, surveys
 
 ROW = ID_BYTES + DIGEST_BYTES
@@ -157,13 +157,14 @@ class Store:
         """
         statuses, closed = [Status.ACCEPTED] * len(reports), self._closed(connection)
         numbers = [self._numbers[occasion.fingerprint] for occasion in reports.occasions]
-        for occasion in sorted({occasion for occasion, _ in set(numbers)}):  # the same order in every process
-            own = [place for place, (other, _) in enumerate(numbers) if other == occasion]
+        digests = reports.digests()
+        places = places_of([occasion for occasion, _ in numbers])
+        for occasion, own in sorted(places.items()):  # the same order in every process
             if occasion in closed:
                 for place in own:
                     statuses[place] = Status.CLOSED
             else:
-                self._add_ids(connection, occasion, own, reports, statuses)
+                self._add_ids(connection, occasion, own, reports.ids, digests, statuses)
         parts: defaultdict[tuple[int, str, int], list[bytes]] = defaultdict(list)
         keys = zip(statuses, numbers, reports.labels, reports.messages, strict=True)
         accepted = Status.ACCEPTED
@@ -175,24 +176,30 @@ class Store:
         return statuses
 
     def _add_ids(
-        self, connection: sa.Connection, occasion: int, places: list[int], reports: Reports, statuses: list[Status]
+        self,
+        connection: sa.Connection,
+        occasion: int,
+        places: list[int],
+        ids_: list[bytes],
+        digests: list[bytes],
+        statuses: list[Status],
     ) -> None:
         """Store the ids of the reports to one occasion, and write the statuses of those that are not new."""
-        given_ids, digests = [reports.ids[place] for place in places], reports.digests(places)
-        first = dict(zip(reversed(given_ids), reversed(digests), strict=True))  # the first report with an id wins
+        given = [(ids_[place], digests[place]) for place in places]
+        first = dict(reversed(given))  # the first report with an id wins
         known: dict[bytes, bytes] = {}
         new = sorted(id_ + digest for id_, digest in first.items())  # neighbors in the index are written together
         while new:
-            given = {"occasion": occasion, "count": len(new), "data": b"".join(new)}
+            parameters = {"occasion": occasion, "count": len(new), "data": b"".join(new)}
             savepoint = connection.begin_nested()
-            if connection.execute(INSERT_IDS, given).rowcount == len(new):
+            if connection.execute(INSERT_IDS, parameters).rowcount == len(new):
                 savepoint.commit()
                 break
             savepoint.rollback()  # some are there already, and the database does not say which
-            known |= {bytes(row.id): bytes(row.digest) for row in connection.execute(KNOWN_IDS, given)}
+            known |= {bytes(row.id): bytes(row.digest) for row in connection.execute(KNOWN_IDS, parameters)}
             new = [row for row in new if row[:ID_BYTES] not in known]
         if known or len(first) < len(places):
-            for place, id_, digest in zip(places, given_ids, digests, strict=True):
+            for place, (id_, digest) in zip(places, given, strict=True):
                 before = known.get(id_)
                 if before is not None:
                     statuses[place] = Status.DUPLICATE if before == digest else Status.CONFLICT

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("sqlalchemy")
 
+from ldpfast.server._reports import places_of
 from ldpfast.server._wire import BodyError, Incoming, TooManyError, read_frames, read_json_lines
 from ldpfast.survey._client import Report
 
@@ -67,3 +68,22 @@ def test_more_reports_than_are_allowed_are_not_read():
     for read, body in ((read_json_lines, b"7\n" * 6), (read_frames, frame() * 6)):
         with pytest.raises(TooManyError):
             read(body, 5)
+
+
+def test_places_are_found_in_one_pass():
+    """The fingerprints are what a client sends: 1,000 different ones must not cost 1,000 passes."""
+    hashed = []
+
+    class Value(int):
+        def __hash__(self):
+            hashed.append(self)
+            return super().__hash__()
+
+        __eq__ = int.__eq__
+
+    values = [Value(i % 1000) for i in range(3000)]
+    found = places_of(values)
+    assert len(hashed) <= 4 * len(values)
+    assert found == {i: [i, i + 1000, i + 2000] for i in range(1000)}
+    assert places_of([Value(7)] * 3) == {7: [0, 1, 2]}
+    assert places_of([]) == {}
