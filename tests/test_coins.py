@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpfast import _coins
+from ldpfast._coins import _rounding
 
 from .support.cases import each
 from .support.exact import exact_log, least_double_not_below
@@ -187,6 +188,14 @@ def test_the_rate_of_geometric_coins_is_that_of_their_integers(epsilon, span):
         for found, expected in zip(coins.rate_and_error, rate_and_error(coins), strict=True):
             assert abs(found - expected) <= expected * Decimal("1e-9")
         assert abs(coins.rate_and_error[0] * span / Decimal(epsilon) - 1) < Decimal("1e-6")
+
+
+@pytest.mark.parametrize("x", [Fraction(0), Fraction(1, 10**30), Fraction(1, 10), Fraction(1, 2), Fraction(1)])
+def test_a_bound_of_an_exponential_is_not_below_it(x):
+    with localcontext(prec=90):
+        exact = (Decimal(x.numerator) / x.denominator).exp()
+        found = _rounding.exp_up(x)
+        assert exact <= Decimal(found.numerator) / found.denominator <= exact + Decimal(float(x)) ** 2
 
 
 LARGEST = sys.float_info.max

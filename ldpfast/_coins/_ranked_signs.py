@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 
-from ._rounding import CONTEXT, WORD, certify, epsilon_error
+from ._rounding import CONTEXT, WORD, certify, epsilon_error, exp_up
 
 ERROR_BITS = 192  # of the fractions in which errors of rounding are added up, upward
 
@@ -108,7 +108,7 @@ def ranked_signs(epsilon: float, weights: tuple[int, ...], least: int) -> Ranked
     inside, other = sampler.counts[-1][least], sum(sampler.sizes) + 1 - least
     above, below = (max(bounds[least], bounds[other]) for bounds in (sampler.above, sampler.below))
     error = Fraction(above + below, 1 << ERROR_BITS)
-    rounding = 1 + error * (1 + error)  # at least e^error, for error < 1
+    rounding = exp_up(error)
     with decimal.localcontext(CONTEXT):
         e = Decimal(epsilon).exp() if epsilon < 10**5 else Decimal("Infinity")
         allowed = e * rounding.denominator / rounding.numerator

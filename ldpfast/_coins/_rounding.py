@@ -16,6 +16,11 @@ WIDE = 1 << 128
 NEAR = Fraction(1, 10**20)  # distance from 1 of a ratio whose logarithm and distance agree in 20 digits
 
 
+def exp_up(x: Fraction) -> Fraction:
+    """Return a number that is at least e^x and at most x^2 larger, for x in [0, 1]."""
+    return 1 + x * (1 + x)
+
+
 def round_up(x: Decimal | Fraction) -> float:
     """Return the smallest double that is not below x."""
     nearest = float(x)
