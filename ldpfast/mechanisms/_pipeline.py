@@ -112,7 +112,8 @@ class Pipeline:
                 return None
             record = x
         elif form is TEXT and kind is str:
-            row = self.domain.row_of(x)  # type: ignore[attr-defined]
+            strings: Any = self.domain
+            row = strings.row_of(x)
             if row is None:
                 return None
             record = np.frombuffer(row, np.uint8)
