@@ -4,7 +4,7 @@ All Cython modules and all C files are linked into one extension file, ``ldpfast
 and all modules share one copy of the kernels, of the choice of instruction set, and of the functions of Cython.
 ``ldpfast/_core/__init__.py`` loads the modules.
 
-The description of a wheel is README.md with addresses in the place of names of files: where it is shown, there are no files.
+The description of a wheel is README.md with absolute URLs of pages and pictures.
 
 Translated and compiled files stay in ``build`` and are used again by every later build in the same checkout, such as that
 of ``pip install '.[clients]'``, as long as nothing that they are made from has changed. Contents are compared, not times.
@@ -53,7 +53,7 @@ SHARED = "ldpfast._core.cython_shared"
 # Cython modules without a loop over records. They are as fast with -O1, and compiled in half the time.
 NO_LOOPS = {"cython_shared", "native", "privatize", "series", "stream", "tally", "transform"}
 
-# Where links and pictures of README.md are, for readers who do not have the files.
+# Base URLs of the links and the pictures of README.md.
 PAGES = "https://github.com/ldpfast/ldpfast/blob/v{version}/"
 PICTURES = "https://raw.githubusercontent.com/ldpfast/ldpfast/v{version}/"
 
@@ -175,7 +175,7 @@ class BuildChanged(build_ext):
 
 
 def description() -> str:
-    """Return README.md with addresses in the place of names of files."""
+    """Return README.md with absolute URLs of pages and pictures."""
     (version,) = re.findall(r'__version__ = "(.*)"', Path("ldpfast", "_version.py").read_text())
 
     def absolute(found: re.Match[str]) -> str:

@@ -123,7 +123,7 @@ def with_threads(n: int, workers: int) -> Any:
 
 @contextmanager
 def dask_workers(workers: int) -> Iterator[None]:
-    """Start a Dask cluster of this machine, which is the current one."""
+    """Start a local Dask cluster and make its client the current one."""
     from dask.distributed import Client, LocalCluster
 
     with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
@@ -313,7 +313,12 @@ def main() -> int:
     parser.add_argument("--people", type=float, default=1e8)
     parser.add_argument("--engine", choices=ENGINES, default="threads")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--files", type=Path, metavar="FOLDER", help="of Parquet files with so many people")
+    parser.add_argument(
+        "--files",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of Parquet files, written if it does not exist",
+    )
     parser.add_argument("--json", type=Path, help="add the figures to this file")
     parser.add_argument("--plot", type=Path, help="draw the figures of --json instead of measuring")
     options = parser.parse_args()

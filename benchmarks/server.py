@@ -106,6 +106,10 @@ def main() -> None:
     parser.add_argument("--reports", type=int, default=400_000, help="in batches (%(default)s)")
     parser.add_argument("--connections", type=int, default=64, help="that send batches, an even number (%(default)s)")
     arguments = parser.parse_args()
+    if arguments.connections < 2 or arguments.connections % 2:
+        parser.error(f"--connections must be even and at least 2, got {arguments.connections}")
+    if arguments.reports < 1000 * arguments.connections:
+        parser.error(f"--reports must be at least 1,000 for each connection, got {arguments.reports}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "survey.toml").write_text(f"groups = {json.dumps(GROUPS)}\n{SURVEY.to_toml()}")

@@ -140,15 +140,16 @@ TESTS = {
     "src/ldpfast/_core/*.pyx": ["tests/mechanisms", *CORE, *KEYS, "tests/test_threads.py"],
     "ldpfast/_coins/*": [
         "tests/test_coins.py",
-        *mechanisms("simulate"),
         "tests/privacy/test_rounding.py",
+        "tests/central/test_definitions.py",
+        *mechanisms("simulate"),
         *TWINS,
         *LAPLACE,
         *SHARED,
     ],
     "ldpfast/_person_keys.py": [*KEYS, "tests/survey"],
     "ldpfast/_random.py": ["tests/test_random.py", *CENTRAL, "tests/central/test_m_grid.py", *SGD],
-    "ldpfast/central/_noise.py": CENTRAL,
+    "ldpfast/central/_noise.py": [*CENTRAL, "tests/central/test_rounded_noise.py"],
     "ldpfast/central/_quantile.py": CENTRAL,
     "ldpfast/survey/*.py": [*KEYS, "tests/survey", "tests/test_files.py", "tests/test_signatures.py"],
 }

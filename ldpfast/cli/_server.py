@@ -179,7 +179,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _most_connections() -> int:
-    """Let this process have as many open files as it needs, and return the number of connections that it can have."""
+    """Raise the limit of open files if necessary, and return the largest number of connections."""
     if sys.platform == "win32":  # no limit
         return CONNECTIONS
     import resource

@@ -40,8 +40,8 @@ class ArrowFile(TableFile):
             return super().distinct(name, values, start)
         try:
             encoded = values.dictionary_encode()
-        except pa.ArrowNotImplementedError:
-            raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
+        except pa.ArrowNotImplementedError:  # of a type that Arrow may still convert to texts
+            return super().distinct(name, values, start)
         return self.texts(name, encoded.dictionary, start), places_in_dictionary(encoded)
 
     def plain(self, name: str, values: Any) -> Any:

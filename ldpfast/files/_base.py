@@ -65,7 +65,7 @@ class TableFile(ABC):
         return np.asarray(np.append(codes, np.int32(-1))[rows])
 
     def distinct(self, name: str, values: Any, start: int) -> tuple[Any, NDArray[Any]]:
-        """Return the distinct texts of a column of a chunk as an Arrow array, and the place of each record's; -1 for null."""
+        """Return the distinct texts of a column of a chunk, and the index of the text of each record, -1 for null."""
         encoded = self.texts(name, values, start).dictionary_encode()
         return encoded.dictionary, places_in_dictionary(encoded)
 

@@ -145,7 +145,7 @@ def _joined(name: str, parts: list[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         filled = [part for part in parts if len(part)]
         if len(filled) == 1:
-            return _check.laid_out(filled[0], filled[0].dtype.newbyteorder("="))
+            return _check.laid_out(filled[0])
         return np.concatenate(parts)
     pa = optional("pyarrow", "files")
     texts = (pa.large_string(), pa.string())

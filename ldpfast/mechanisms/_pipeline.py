@@ -95,7 +95,7 @@ class Pipeline:
         if form is NUMBER:
             if kind in DOUBLES or (kind in INTEGERS and -EXACT <= int(x) <= EXACT):
                 record = np.float64(x)
-            elif kind is np.float32 or (kind is np.ndarray and not x.shape and self._is_read(x)):
+            elif kind is np.float32 or (kind is np.ndarray and not x.shape and self._can_read(x)):
                 record = x
             else:
                 return None
@@ -108,7 +108,7 @@ class Pipeline:
                 return None
             record = np.array(code, dtype)
         elif form is VECTOR:
-            if kind is not np.ndarray or x.shape != (self.domain.width,) or not self._is_read(x):
+            if kind is not np.ndarray or x.shape != (self.domain.width,) or not self._can_read(x):
                 return None
             record = x
         elif form is TEXT and kind is str:
@@ -131,7 +131,7 @@ class Pipeline:
 
     @cached_property
     def _single_form(self) -> str | None:
-        """What a single record is that the kernel can read; None if nothing is. The code of a label is not a label."""
+        """Form of a single record that the kernel reads, or None. The code of a label is not a label."""
         domain = self.domain
         if not self.checks or (domain.reads_columns and not isinstance(domain, Strings)):
             return None
@@ -149,7 +149,7 @@ class Pipeline:
         return INTEGERS | BOOLEANS if domain.booleans else INTEGERS, domain.k, domain.dtype
 
     @staticmethod
-    def _is_read(x: AnyArray) -> bool:
+    def _can_read(x: AnyArray) -> bool:
         """Return whether a kernel reads the numbers of an array where they are."""
         return (x.dtype is FLOAT64 or x.dtype is FLOAT32) and x.flags.c_contiguous and x.flags.aligned
 

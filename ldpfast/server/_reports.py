@@ -57,7 +57,7 @@ class Reports:
 
 
 def places_of(values: Sequence[Hashable]) -> dict[Any, list[int]]:
-    """Return the places of each value, in one pass: a client chooses how many values there are."""
+    """Return the places of each value. The time is linear, because a client chooses the number of values."""
     if len(set(values)) == 1:
         return {values[0]: list(range(len(values)))}
     found: defaultdict[Any, list[int]] = defaultdict(list)

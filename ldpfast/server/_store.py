@@ -166,9 +166,9 @@ class Store:
             else:
                 self._add_ids(connection, occasion, own, reports.ids, digests, statuses)
         parts: defaultdict[tuple[int, str, int], list[bytes]] = defaultdict(list)
-        keys = zip(statuses, numbers, reports.labels, reports.messages, strict=True)
+        rows = zip(statuses, numbers, reports.labels, reports.messages, strict=True)
         accepted = Status.ACCEPTED
-        for status, (_, survey), label, message in keys:
+        for status, (_, survey), label, message in rows:
             if status is accepted:
                 parts[survey, label, len(message)].append(message)
         if parts:

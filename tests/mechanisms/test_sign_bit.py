@@ -76,7 +76,7 @@ def test_the_threshold_of_64_bits_is_exact_within_the_interval(isa, place):
 @each("dtype", [np.float32, np.float64])
 @each("bits", [32, 64])
 def test_the_kernel_reads_what_is_outside_as_the_nearest_end(bits, dtype):
-    """Without `clip`, whatever the caller does with the answer that a record was invalid: the report is that of a record."""
+    """Numbers out of range give the report of the nearest end, even if the caller ignores the returned value."""
     kernel, n = privatize.SignBit(0.0, 1.0, (3 << 62) + 12345, bits), 4096
     out, other = np.empty((2, n), np.uint8)
     for bad, end in ((1.5, 1.0), (2.0, 1.0), (1e30, 1.0), (np.inf, 1.0), (-0.5, 0.0), (-1e30, 0.0), (-np.inf, 0.0)):
