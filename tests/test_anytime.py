@@ -11,10 +11,12 @@ from ldpfast.results import Debiasing
 from ldpfast.results._anytime import CodeCounts, of_hits
 from ldpfast.survey import Choice, Histogram, Mean, Survey, YesNo, compare
 
+from .support.cases import each
+
 PLAIN = Debiasing(0.0, 1.0)
 
 
-@pytest.mark.parametrize("hits, n", [(0, 1), (1, 1), (3, 10), (0, 25), (700, 1000)])
+@each("hits, n", [(0, 1), (1, 1), (3, 10), (0, 25), (700, 1000)])
 def test_binomial_limits_are_where_the_mixture_of_likelihoods_has_the_level(hits, n):
     """Against the integral of the likelihood over the beta distribution, computed numerically."""
     mixture = integrate.quad(lambda p: stats.binom.pmf(hits, n, p), 0, 1, weight="alg", wvar=(-0.5, -0.5))[0] / np.pi

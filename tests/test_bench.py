@@ -44,7 +44,7 @@ def test_answers_of_both_libraries_are_correct(name: str) -> None:
     assert case.check(case.numpy())
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@each("name", REPORTS)
 def test_the_check_detects_wrong_reports(name: str) -> None:
     """Wrong reports are inverted vectors and bits, other codes, shifted numbers, and only half of the reports."""
     case = CASES[name](0.5 if name in ("l2-1000", "linf-1024") else 20 * SCALE)
@@ -70,7 +70,7 @@ def test_the_check_detects_a_wrong_mean_of_run() -> None:
     assert not case.check(np.zeros(128))
 
 
-@pytest.mark.parametrize("name", ESTIMATES)
+@each("name", ESTIMATES)
 def test_the_check_detects_wrong_estimates(name: str) -> None:
     """Wrong estimates have inverted signs or bits, or are starting points of a descent without any steps."""
     case = CASES[name](0.0625)
@@ -97,7 +97,7 @@ def test_records_of_numpy_are_counted_separately() -> None:
     assert case.numpy()[1] == case.numpy_units
 
 
-@pytest.mark.parametrize("rows", [0, 1, 2, 255, 4096, 4097, 30_000])
+@each("rows", [0, 1, 2, 255, 4096, 4097, 30_000])
 def test_the_bit_adders_in_numpy_are_exact(rows: int) -> None:
     reports = np.random.default_rng(rows).integers(0, 256, (rows, 16), np.uint8)
     np.testing.assert_array_equal(numpy_count(reports)(), count_bits(reports))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import runpy
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
-import pytest
+from .support.cases import each
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "claims.md").read_text()
 READER = runpy.run_path(str(ROOT / "docs" / "_extensions" / "marked_tests.py"))
-CLAIMS = READER["read_claims"](ROOT / "tests")
 GROUPS = [
     "Privacy of reports",
     "Randomness",
@@ -59,41 +59,46 @@ PROMISED = [
 ]
 
 
+@cache
+def claims():
+    return READER["read_claims"](ROOT / "tests")
+
+
 def named(test: str) -> tuple[str, ...]:
     """Return the targets that run a marked test."""
-    (targets,) = {claim.targets for claim in CLAIMS if claim.test == test}
+    (targets,) = {claim.targets for claim in claims() if claim.test == test}
     return targets
 
 
 def test_claims_are_different_sentences():
-    assert len(CLAIMS) >= 100
-    wrong = [claim for claim in CLAIMS if not re.fullmatch(r"[A-Z`0-9].{15,115}\.", claim.sentence)]
+    assert len(claims()) >= 100
+    wrong = [claim for claim in claims() if not re.fullmatch(r"[A-Z`0-9].{15,115}\.", claim.sentence)]
     assert wrong == []
-    assert [claim for claim in CLAIMS if "|" in claim.sentence or claim.sentence.count("`") % 2] == []
-    assert [sentence for sentence, times in Counter(claim.sentence for claim in CLAIMS).items() if times > 1] == []
+    assert [claim for claim in claims() if "|" in claim.sentence or claim.sentence.count("`") % 2] == []
+    assert [sentence for sentence, times in Counter(claim.sentence for claim in claims()).items() if times > 1] == []
 
 
 def test_the_page_has_the_table_of_every_group():
     """A claim of another group would be on no page. Each table has the heading of its group."""
     assert re.findall(r"## (.*)\n(?:\n[^#`].*(?:\n.+)*\n)?\n```\{claims\} \1\n```\n", PAGE) == GROUPS
     assert PAGE.count("```{claims}") == len(GROUPS)
-    assert {claim.group for claim in CLAIMS} == set(GROUPS)
+    assert {claim.group for claim in claims()} == set(GROUPS)
 
 
-@pytest.mark.parametrize("beginning", PROMISED)
+@each("beginning", PROMISED)
 def test_what_is_promised_most_has_a_test(beginning):
-    assert sum(claim.sentence.startswith(beginning) for claim in CLAIMS) == 1
+    assert sum(claim.sentence.startswith(beginning) for claim in claims()) == 1
 
 
 def test_every_mark_is_on_the_page():
     """Marks of methods, of nested functions and by another name would be left out."""
     texts = {path.relative_to(ROOT / "tests").as_posix(): path.read_text() for path in (ROOT / "tests").rglob("*.py")}
     marks = {name: len(re.findall(r"^@pytest\.mark\.claim\(", text, re.M)) for name, text in texts.items()}
-    assert {name: n for name, n in marks.items() if n} == Counter(claim.path for claim in CLAIMS)
+    assert {name: n for name, n in marks.items() if n} == Counter(claim.path for claim in claims())
     written = sum(
         len(re.findall(r"mark\.claim\b", text)) for name, text in texts.items() if name != Path(__file__).name
     )
-    assert written == len(CLAIMS)
+    assert written == len(claims())
 
 
 def test_commands_follow_from_marks_and_folders():
@@ -115,6 +120,6 @@ def test_commands_follow_from_marks_and_folders():
 
 def test_commands_and_tools_of_the_page_exist():
     targets = set(re.findall(r"^([\w-]+):.*##", (ROOT / "Makefile").read_text(), re.M))
-    assert {target for claim in CLAIMS for target in claim.targets} <= targets
+    assert {target for claim in claims() for target in claim.targets} <= targets
     assert set(re.findall(r"`make ([\w-]+)`", PAGE)) <= targets
     assert [path for path in re.findall(r"`(tools/\w+\.py)`", PAGE) if not (ROOT / path).exists()] == []

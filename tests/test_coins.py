@@ -30,7 +30,7 @@ def at_most(ratio: Fraction, epsilon: float) -> bool:
 
 
 @pytest.mark.claim("Probabilities are integers over a power of two, rounded toward more privacy.", "Privacy of reports")
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("epsilon", EPSILONS)
 def test_binary_coin_is_the_largest_allowed(epsilon):
     coin = _coins.binary(epsilon)
     m, whole = coin.heads, 1 << 64
@@ -60,7 +60,7 @@ def test_response_coin_is_the_largest_allowed(k, epsilon):
         assert coin.reciprocal == min((1 << 64) // coin.words_per_symbol, (1 << 64) - 1)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("epsilon", EPSILONS)
 def test_symmetric_unary_coin_is_the_largest_allowed(epsilon):
     coin = _coins.unary(epsilon, optimized=False)
     assert coin.own + coin.other == 1 << 64
@@ -69,7 +69,7 @@ def test_symmetric_unary_coin_is_the_largest_allowed(epsilon):
     assert coin.epsilon_realized == least_double_not_below(exact_log(Fraction(coin.own, coin.other) ** 2))
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("epsilon", EPSILONS)
 def test_optimized_unary_coin_is_the_smallest_allowed(epsilon):
     coin = _coins.unary(epsilon, optimized=True)
     whole = 1 << 64
@@ -104,8 +104,8 @@ def test_set_coin_is_the_largest_allowed(size, outputs, epsilon, short):
     assert coin.bits == 64 or (short and epsilon - coin.epsilon_realized <= 1e-5 * epsilon)
 
 
-@pytest.mark.parametrize("short", [False, True])
-@pytest.mark.parametrize("size, outputs", SETS)
+@each("short", [False, True])
+@each("size, outputs", SETS)
 def test_the_largest_epsilon_of_a_set_is_that_of_one_word_for_the_other_codes(size, outputs, short):
     """A larger epsilon is refused, not reduced."""
     most = math.log(((1 << 64) - 1) * (outputs - size) / size)
@@ -117,7 +117,7 @@ def test_the_largest_epsilon_of_a_set_is_that_of_one_word_for_the_other_codes(si
             _coins.of_set(epsilon, size, outputs, shorter=(32,) if short else ())
 
 
-@pytest.mark.parametrize("size, outputs", SETS)
+@each("size, outputs", SETS)
 def test_a_set_coin_without_a_signal_is_refused(size, outputs):
     for epsilon in (5e-324, 1e-30):
         with pytest.raises(ValueError, match=r"epsilon must be within what exact coins can certify.*too small"):
@@ -190,7 +190,7 @@ def test_the_rate_of_geometric_coins_is_that_of_their_integers(epsilon, span):
         assert abs(coins.rate_and_error[0] * span / Decimal(epsilon) - 1) < Decimal("1e-6")
 
 
-@pytest.mark.parametrize("x", [Fraction(0), Fraction(1, 10**30), Fraction(1, 10), Fraction(1, 2), Fraction(1)])
+@each("x", [Fraction(0), Fraction(1, 10**30), Fraction(1, 10), Fraction(1, 2), Fraction(1)])
 def test_a_bound_of_an_exponential_is_not_below_it(x):
     with localcontext(prec=90):
         exact = (Decimal(x.numerator) / x.denominator).exp()
@@ -201,7 +201,7 @@ def test_a_bound_of_an_exponential_is_not_below_it(x):
 LARGEST = sys.float_info.max
 
 
-@pytest.mark.parametrize(
+@each(
     "values, expected",
     [
         ([], 0.0),

@@ -7,10 +7,9 @@ import inspect
 from functools import cache
 from importlib import import_module
 
-import pytest
-
 import ldpfast as ldp
 
+from .support.cases import each
 from .support.public import MODULES, WITHOUT_INSTANCES, names_of, public_objects
 from .test_readme import MODULES_WITH_EXAMPLES
 
@@ -38,7 +37,7 @@ def test_exempt_classes_are_abstract_protocols_or_warnings():
         assert abstract or bases & {"ABC", "Protocol", "Warning", "Described"}, thing
 
 
-@pytest.mark.parametrize("name", OBJECTS)
+@each("name", OBJECTS)
 def test_every_public_name_has_an_example_that_is_run(name):
     thing = inspect.unwrap(OBJECTS[name])
     assert "\n    Examples\n    --------\n" in thing.__doc__

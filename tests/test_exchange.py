@@ -10,6 +10,7 @@ from ldpfast import _check
 from ldpfast.estimation import VectorMean
 from ldpfast.survey import Choice, Mean, Survey
 
+from .support.cases import each
 from .support.errors import raises
 
 
@@ -60,8 +61,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("kind", [Tensor, Exposed])
-@pytest.mark.parametrize("source, x", CASES, ids=lambda value: type(value).__name__)
+@each("kind", [Tensor, Exposed])
+@each("source, x", CASES, ids=lambda value: type(value).__name__)
 def test_results_are_those_of_arrays(source, x, kind):
     expected = source.privatize(x, rng=1)
     reports = source.privatize(kind(x), rng=1)

@@ -9,6 +9,7 @@ import pytest
 
 from ldpfast import analysis, central, designs, estimation, privacy, survey
 
+from .support.cases import each
 from .support.documentation import printed_blocks
 
 TESTS = Path(__file__).parent
@@ -66,7 +67,7 @@ def test_the_pages_with_examples_are_found():
     }
 
 
-@pytest.mark.parametrize("package", GUIDES, ids=lambda package: package.__name__)
+@each("package", GUIDES, ids=lambda package: package.__name__)
 def test_every_public_name_is_explained(package):
     guide = "".join((DOCS / f"{page}.md").read_text() for page in GUIDES[package])
     missing = [name for name in package.__all__ if not re.search(rf"\b{name}\b", guide)]

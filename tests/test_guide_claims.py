@@ -12,6 +12,7 @@ from scipy import stats
 import ldpfast as ldp
 from ldpfast.estimation import Frequencies, MedianSGD, VectorMean
 
+from .support.cases import each
 from .support.statistics import assert_coverage
 
 
@@ -61,8 +62,8 @@ def test_the_table_of_the_introduction_has_the_numbers_of_the_formulas():
         assert posterior == pytest.approx(factor / (0.99 + 0.01 * factor), rel=0.03)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
-@pytest.mark.parametrize("k", [2, 10])
+@each("epsilon", [0.5, 1.0, 3.0])
+@each("k", [2, 10])
 def test_the_squared_error_of_shares_follows_the_formula(epsilon, k):
     """The squared error of the symmetric code is (1 - |theta|^2 + k e^(a/2) / (e^(a/2) - 1)^2) / n with a = epsilon.
 

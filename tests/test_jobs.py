@@ -29,6 +29,7 @@ from ldpfast.estimation import (
 from ldpfast.reports import Aggregator
 from ldpfast.survey import Repeated, YesNo
 
+from .support.cases import each
 from .support.errors import raises
 from .support.statistics import normal_margin
 from .support.surveys import REGIONS, SURVEYS, people
@@ -192,7 +193,7 @@ def test_several_columns_and_lists_are_rows_of_coordinates():
         assert found.finish(found.count(table, 0)) == what.collect(x[10:], rng=keys)
 
 
-@pytest.mark.parametrize("container", ["mapping", "pandas", "categorical", "arrow", "dictionary", "stream"])
+@each("container", ["mapping", "pandas", "categorical", "arrow", "dictionary", "stream"])
 def test_every_container_gives_the_same_counts(container):
     what = RECORDS["region"]
     columns = {"region": TABLE["region"], "name": TABLE["name"]}
@@ -472,9 +473,9 @@ def test_empty_partitions_of_any_type_count_nobody(column):
         assert task.finish(task.count({"x": column}, 0)) == what.aggregator()
 
 
-@pytest.mark.parametrize("container", [dict, pd.DataFrame, pa.table])
-@pytest.mark.parametrize("keyed", [{}, KEYED])
-@pytest.mark.parametrize("clip", [False, True])
+@each("container", [dict, pd.DataFrame, pa.table])
+@each("keyed", [{}, KEYED])
+@each("clip", [False, True])
 def test_empty_partitions_have_no_groups(container, keyed, clip):
     for what, column in ((SURVEYS["large epsilon"], None), (SURVEYS["single"], None), (RECORDS["age"], "age")):
         task = job(what, column, "region", clip=clip, **keyed)
@@ -524,7 +525,7 @@ def test_clipped_records_are_warned_about():
         optional.finish(counted(optional, partitions(1, 3), table))
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments, error, message",
     [
         (

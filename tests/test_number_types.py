@@ -282,9 +282,7 @@ def test_what_is_asked_is_the_same_for_every_type_of_number(thing, kind):
             assert_same_thing(type(thing)(**{**parameters, name: other}), thing)
 
 
-@pytest.mark.parametrize(
-    "epsilon", [Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), np.float32("inf"), Fraction(10**400)]
-)
+@each("epsilon", [Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), np.float32("inf"), Fraction(10**400)])
 def test_numbers_that_are_not_finite_are_refused(epsilon):
     with pytest.raises(ValueError, match="epsilon must be a finite number, got "):
         ldp.Warner(epsilon)
@@ -292,7 +290,7 @@ def test_numbers_that_are_not_finite_are_refused(epsilon):
         privacy.tv_from_dp(epsilon)
 
 
-@pytest.mark.parametrize(
+@each(
     "epsilon",
     [
         *(True, np.True_, np.array(True), "1", np.str_("1"), np.array("1"), b"1", bytearray(b"1"), memoryview(b"1")),

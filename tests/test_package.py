@@ -14,6 +14,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _core, _extras
 
+from .support.cases import each
 from .support.process import run_python
 
 ROOT = Path(__file__).parent.parent
@@ -41,7 +42,7 @@ def test_the_description_has_no_links_to_files_beside_it():
     assert f"](https://raw.githubusercontent.com/ldpfast/ldpfast/v{ldp.__version__}/docs/accuracy.png)" in text
 
 
-@pytest.mark.parametrize(
+@each(
     "package",
     [ldp, ldp.bounds, ldp.central, ldp.estimation, ldp.mechanisms, ldp.privacy, ldp.reports],
     ids=lambda package: package.__name__,

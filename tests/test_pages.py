@@ -13,6 +13,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
+from .support.cases import each
 from .support.documentation import printed_blocks, toctree_entries
 from .support.labels import has_unit
 
@@ -123,16 +124,14 @@ def test_every_picture_of_a_page_has_a_caption():
     assert [(page, line) for page, line, after in found if not CAPTION.fullmatch(after)] == []
 
 
-@pytest.mark.parametrize("after", ["", "Text.", "*no sentence*", "**Bold.**", "*A sentence.* Text."])
+@each("after", ["", "Text.", "*no sentence*", "**Bold.**", "*A sentence.* Text."])
 def test_a_picture_without_a_caption_is_found(after):
     ((line, found),) = captions(f"# Page\n\n![Words](a.png)\n\n{after}\n\nMore text.\n")
     assert line == "![Words](a.png)"
     assert not CAPTION.fullmatch(found)
 
 
-@pytest.mark.parametrize(
-    "page", sorted(set(toctree_entries((DOCS / "tutorials.md").read_text())) - {"try"})
-)  # which runs
+@each("page", sorted(set(toctree_entries((DOCS / "tutorials.md").read_text())) - {"try"}))  # which runs
 def test_tutorials_have_a_figure_and_printed_results(page):
     text = (DOCS / f"{page}.md").read_text()
     assert captions(text)

@@ -23,6 +23,7 @@ from ldpfast.mechanisms import SketchResponse
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
 from .support import person_keys as twin
+from .support.cases import each
 from .support.examples import KINDS
 from .support.one_shot import PROBLEMS
 from .support.surveys import people, questions, symbol, words
@@ -55,7 +56,7 @@ def test_cmac_has_the_values_of_the_standard(length):
             _core.set_aes_form(before)
 
 
-@pytest.mark.parametrize("length", [*range(1, 50), 100])
+@each("length", [*range(1, 50), 100])
 def test_cmac_equals_its_twin(length):
     message = bytes((7 * i + length) % 256 for i in range(length))
     assert person.cmac(SECRET, message) == twin.cmac(SECRET, message)
@@ -98,8 +99,8 @@ PERSONS = {
 }
 
 
-@pytest.mark.parametrize("persons", PERSONS)
-@pytest.mark.parametrize("mechanism, x, values", MECHANISMS, ids=lambda value: type(value).__name__)
+@each("persons", PERSONS)
+@each("mechanism, x, values", MECHANISMS, ids=lambda value: type(value).__name__)
 def test_reports_are_those_of_the_derived_keys(mechanism, x, values, persons):
     keys = ldp.PersonKeys(SECRET, PERSONS[persons], question="q")
     reports = mechanism.privatize(x, rng=keys)
@@ -124,7 +125,7 @@ def test_objects_that_are_integers_are_those_integers(persons):
     assert np.array_equal(mechanism.privatize(x, rng=ldp.PersonKeys(SECRET, persons, question="q")), expected)
 
 
-@pytest.mark.parametrize("other", [2**63, -(2**63) - 1, True, None, 1.0, "1", np.uint64(2**63)])
+@each("other", [2**63, -(2**63) - 1, True, None, 1.0, "1", np.uint64(2**63)])
 def test_objects_that_are_not_all_integers_are_refused(other):
     with pytest.raises(TypeError, match=r"persons must be integers in \[-2\^63, 2\^63\), all str, or all bytes, got "):
         ldp.PersonKeys(SECRET, np.array([1, other], object), question="q")
@@ -135,7 +136,7 @@ def test_objects_that_are_not_all_integers_are_refused(other):
 @pytest.mark.claim(
     "With `PersonKeys`, the same person, question and value give the same report again.", "Surveys and ledgers"
 )
-@pytest.mark.parametrize("mechanism, x, values", MECHANISMS, ids=lambda value: type(value).__name__)
+@each("mechanism, x, values", MECHANISMS, ids=lambda value: type(value).__name__)
 def test_a_retry_gives_the_same_report_in_any_order_and_on_any_number_of_threads(mechanism, x, values):
     n = 20_000
     many, order = np.resize(x, (n, *x.shape[1:])), np.random.default_rng(1).permutation(n)
@@ -192,7 +193,7 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize("question, x", [case[1:] for case in ASKED], ids=[case[0] for case in ASKED])
+@each("question, x", [case[1:] for case in ASKED], ids=[case[0] for case in ASKED])
 def test_equal_values_have_equal_reports_in_every_dtype(question, x):
     """A retry in another width must not draw other directions for the same private coin."""
     keys = ldp.PersonKeys(SECRET, np.arange(60), question="q")
@@ -215,7 +216,7 @@ def test_equal_values_have_equal_reports_in_every_dtype(question, x):
 FAR_AWAY = np.array([np.nan, np.inf, -np.inf, 1e300, -1e300, 7.0, -7.0, -0.0])
 
 
-@pytest.mark.parametrize("question, x", [case[1:] for case in ASKED], ids=[case[0] for case in ASKED])
+@each("question, x", [case[1:] for case in ASKED], ids=[case[0] for case in ASKED])
 def test_clipped_records_share_the_report_of_the_nearest_valid_record(question, x):
     """What identifies the coins is the record after clipping, so that values outside cost no further loss."""
     if not question.domain.clips:
@@ -508,7 +509,7 @@ def test_shared_vectors():
 # Bad input ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments, error, message",
     [
         ((b"short", [1]), ValueError, "secret must be 32 bytes, got 5"),

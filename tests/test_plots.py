@@ -107,7 +107,7 @@ def test_a_path_is_not_an_axes(name):
         MAKERS[name]("plot.png")
 
 
-@pytest.mark.parametrize("name", ESTIMATES)
+@each("name", ESTIMATES)
 def test_intervals_and_values_are_those_of_the_estimate(name):
     estimate = ESTIMATES[name]
     ax = estimate.plot(confidence=0.9, simultaneous=True)
@@ -153,8 +153,8 @@ def test_labels_are_texts_of_limited_length_and_no_formulas():
     ANSWERS["way"].plot().figure.canvas.draw()  # a formula "$5 _train_" would be a warning
 
 
-@pytest.mark.parametrize("height", [1.5, 3.0, 8.0])
-@pytest.mark.parametrize("rows", [3, 50, 400])
+@each("height", [1.5, 3.0, 8.0])
+@each("rows", [3, 50, 400])
 def test_labels_of_rows_do_not_overlap(rows, height):
     ax = new_axes(height=height)
     _plots.draw_intervals(ax, [f"category {i}" for i in range(rows)], *np.zeros((3, rows)))
@@ -323,7 +323,7 @@ def test_one_bound_has_a_row_per_number():
     assert len(vacuous.get_lines()) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     "bound, x, message",
     [
         (BOUND, None, r"x must be numbers > 0 of the shape \(7,\) of the bounds, got None"),

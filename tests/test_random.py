@@ -14,6 +14,7 @@ from ldpfast._core.stream import StreamId
 from ldpfast._random import Randomness, Words, open_stream
 
 from .support import reference
+from .support.cases import each
 from .support.keys import KEY, key_of_seed, rng_name
 from .support.process import run_python
 
@@ -25,7 +26,7 @@ def key_of(source):
 # rng ------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [0, 1, 20240611, 2**64 - 1, 2**64, 2**200])
+@each("seed", [0, 1, 20240611, 2**64 - 1, 2**64, 2**200])
 def test_an_int_stands_for_its_seed_sequence(seed):
     expected = key_of_seed(seed)
     assert key_of(open_stream(seed)) == expected
@@ -103,7 +104,7 @@ def test_one_key_is_used_from_the_first_call_on(rng):
     assert randomness.stream(rng).take(1) == 3
 
 
-@pytest.mark.parametrize("other", [None, 8, -7, 7.0, np.random.SeedSequence(7), np.random.default_rng(7)], ids=rng_name)
+@each("other", [None, 8, -7, 7.0, np.random.SeedSequence(7), np.random.default_rng(7)], ids=rng_name)
 def test_another_rng_is_rejected(other):
     for rng in (7, np.random.default_rng(7)):
         randomness = Randomness()
@@ -167,7 +168,7 @@ def test_words_of_a_block_do_not_change_the_blocks_of_the_stream():
     assert source.take(1) == 5
 
 
-@pytest.mark.parametrize("bound", [1, 2, 3, 1000, 1 << 32, (1 << 63) + 1, (1 << 64) - 1, 1 << 64])
+@each("bound", [1, 2, 3, 1000, 1 << 32, (1 << 63) + 1, (1 << 64) - 1, 1 << 64])
 def test_below_rejects_words_beyond_the_last_whole_interval(bound):
     """Rejected words are replaced by the next words of the block, in order, until none is rejected."""
     whole = (1 << 64) // bound * bound

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from .support.cases import each
 from .support.documentation import anchors, python_blocks
 
 ROOT = Path(__file__).parent.parent
@@ -36,7 +37,7 @@ def test_readme_examples_run_in_order(capsys):
     assert re.match(r"\d\.\d+ \+- 0\.\d+ \(95 %: .* to .*, n = 20000, epsilon = 1\)", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES, ids=lambda page: page.name)
 def test_links_have_targets(page):
     """Files exist, and so do the headings that a link names after #."""
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):

@@ -23,6 +23,8 @@ from ldpfast import central, estimation, mechanisms, privacy
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, YesNo
 
+from .support.cases import each
+
 RECORD = Path(__file__).with_name("recorded_outputs.json")
 SEED = 20260801
 
@@ -298,7 +300,7 @@ CALLS = computed()
 
 
 @pytest.mark.claim("Seeded outputs stay the same in all patch releases and on every platform.", "Reproducibility")
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_output_is_what_was_recorded(name: str):
     assert CALLS[name]() == json.loads(RECORD.read_text())[name]

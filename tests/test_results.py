@@ -19,7 +19,7 @@ from ldpfast.estimation import frequencies
 from ldpfast.privacy import Guarantee
 from ldpfast.results import Binomial, BoundedSum, Debiasing, Estimate, MatrixDebiasing, Normal
 
-from .support.cases import each
+from .support.cases import each, each_kind
 from .support.examples import assert_same, assert_same_estimate
 from .support.statistics import assert_coverage
 
@@ -72,8 +72,8 @@ def test_limits_without_hits_and_with_hits_only_are_exact():
 @pytest.mark.claim(
     "Intervals of a share contain it with at least the stated confidence for every number of people.", "Estimates"
 )
-@pytest.mark.parametrize("n", [1, 2, 5, 20, 61])
-@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99])
+@each("n", [1, 2, 5, 20, 61])
+@each("confidence", [0.5, 0.8, 0.95, 0.99])
 def test_intervals_cover_every_share_with_at_least_the_confidence(n, confidence):
     """The coverage is a sum over all counts with their exact probabilities; 1e-9 allows for rounding of the sum."""
     estimates = [WARNER.estimate((np.arange(n) < hits).astype(np.uint8)) for hits in range(n + 1)]
@@ -178,7 +178,7 @@ def test_the_covariance_of_shares_is_that_of_a_multinomial():
 # Representation, JSON, equality ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "value, stderr, n, epsilon, expected",
     [
         (0.312, 0.0056, 20190, 1.0, "0.312 +- 0.011 (95 %: 0.301 to 0.323, n = 20190, epsilon = 1)"),
@@ -198,6 +198,7 @@ def test_the_repr_of_many_numbers_is_short():
     assert len(repr(estimate)) < 300
 
 
+@each_kind
 def test_the_guarantee_is_that_of_the_mechanism(kind):
     estimate = kind.mechanism.run(kind.records(10), rng=1)
     assert estimate.n == 10
@@ -206,6 +207,7 @@ def test_the_guarantee_is_that_of_the_mechanism(kind):
     assert estimate.guarantee.definition == "local"
 
 
+@each_kind
 def test_value_stderr_and_limits_have_the_same_shape(kind):
     estimate = kind.mechanism.run(kind.records(500), rng=1)
     assert np.shape(estimate.value) == np.shape(estimate.stderr)
@@ -215,6 +217,7 @@ def test_value_stderr_and_limits_have_the_same_shape(kind):
         assert {type(v) for v in (estimate.value, estimate.stderr, *estimate.interval())} == {float}
 
 
+@each_kind
 def test_a_dict_survives_json(kind):
     estimate = kind.mechanism.run(kind.records(500), rng=1)
     data = json.loads(json.dumps(estimate.to_dict(), allow_nan=False))
@@ -267,6 +270,7 @@ def test_printed_limits_of_shares_are_cut_at_their_range():
     np.testing.assert_allclose(shown.T, np.clip([low, high], 0, 1), atol=0.006)
 
 
+@each_kind
 def test_an_estimate_is_frozen(kind):
     estimate = kind.mechanism.run(kind.records(10), rng=1)
     for name in ("value", "stderr", "n", "guarantee", "epsilon", "other"):
@@ -274,6 +278,7 @@ def test_an_estimate_is_frozen(kind):
             setattr(estimate, name, 1)
 
 
+@each_kind
 def test_equal_estimates_are_equal(kind):
     """Comparison of vector estimates returns a bool and raises no error."""
     a, b = (kind.mechanism.run(kind.records(10), rng=1) for _ in range(2))
@@ -282,11 +287,13 @@ def test_equal_estimates_are_equal(kind):
     assert a != dataclasses.replace(a, value=np.add(a.value, 1))
 
 
+@each_kind
 def test_an_estimate_can_be_pickled(kind):
     estimate = kind.mechanism.run(kind.records(10), rng=1)
     assert_same_estimate(pickle.loads(pickle.dumps(estimate)), estimate)
 
 
+@each_kind
 def test_more_reports_do_not_change_an_earlier_estimate(kind):
     aggregator = kind.mechanism.aggregator().update(kind.mechanism.privatize(kind.records(10), rng=1))
     estimate = aggregator.estimate()

@@ -151,7 +151,7 @@ LABELS = [
 ]
 
 
-@pytest.mark.parametrize("labels", LABELS, ids=str)
+@each("labels", LABELS, ids=str)
 def test_labels_of_all_types_survive_a_saved_state(labels):
     problem = Frequencies(labels, 1.0)
     state = problem.aggregator().update(problem.privatize([problem.k[0], problem.k[1]], rng=1))
@@ -227,7 +227,7 @@ def test_a_fingerprint_changes_when_any_parameter_changes(described):
     assert len(seen) > 1
 
 
-@pytest.mark.parametrize("described", DESCRIBED.values(), ids=DESCRIBED)
+@each("described", DESCRIBED.values(), ids=DESCRIBED)
 def test_coins_of_another_version_are_refused(described, monkeypatch):
     """A state whose coins or schema version differ from those of this package is not read as if they were equal."""
     data = described.aggregator().to_bytes()
@@ -274,7 +274,7 @@ def test_dates_of_numpy_are_refused(labels):
         Frequencies(labels, 1.0)
 
 
-@pytest.mark.parametrize("label", [{"decimal": "x"}, {"date": 5}, {"tuple": 5}, {"bytes": "zz"}, {"integer": "7g"}])
+@each("label", [{"decimal": "x"}, {"date": 5}, {"tuple": 5}, {"bytes": "zz"}, {"integer": "7g"}])
 def test_damaged_labels_are_value_errors(label):
     described = {**Frequencies(["a", "b"], 1.0).to_dict(), "k": [label, 2]}
     with pytest.raises(ValueError, match=r"^a label of type \w+ must be valid, got "):
@@ -342,8 +342,8 @@ def test_load_opens_the_descriptions_of_everything():
             assert found.fingerprint == one.fingerprint
 
 
-@pytest.mark.parametrize("depth", [300, 600, 900, 5000])
-@pytest.mark.parametrize("name", ["epsilon", "more"])
+@each("depth", [300, 600, 900, 5000])
+@each("name", ["epsilon", "more"])
 def test_deep_json_is_an_error(name, depth):
     nested = b"[" * depth + b"]" * depth
     with pytest.raises((TypeError, ValueError), match="must"):

@@ -17,6 +17,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import bounds, central, designs, domains, estimation, mechanisms, privacy, reports, results, survey
 
+from .support.cases import each
 from .support.process import run_python
 
 MODULES = (ldp, mechanisms, designs, estimation, bounds, privacy, central, survey, domains, results, reports)
@@ -141,7 +142,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize("call", FORMULAS, ids=lambda call: call.name)
+@each("call", FORMULAS, ids=lambda call: call.name)
 def test_formulas_begin_with_n_dim_or_k_epsilon_and_delta(call):
     place = {name: i for i, names in enumerate(QUANTITIES) for name in names}
     assert [name for name in call.positional if name not in place and name not in SUBJECTS] == []
@@ -293,7 +294,7 @@ EVERYWHERE_EXCEPTIONS = {
 }
 
 
-@pytest.mark.parametrize("option", SHARED)
+@each("option", SHARED)
 def test_shared_options_have_one_default(option):
     for group in SHARED[option]:
         assert len({repr(CALLS[name].parameters[option].default) for name in group}) == 1
@@ -375,7 +376,7 @@ CASES: list[tuple[str, Any, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("name, x, arguments, derived", CASES, ids=[case[0] for case in CASES])
+@each("name, x, arguments, derived", CASES, ids=[case[0] for case in CASES])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_function_is_its_class_with_the_records_first(name, x, arguments, derived):
     kind = next(kind for kind, function in FUNCTIONS.items() if function == f"estimation.{name}")
@@ -392,7 +393,7 @@ def test_a_quantile_is_the_quantile_of_the_class():
     assert estimation.quantile(X, 0.25, 1.0, lower=0, upper=1, rng=7).value == server.run(X, rng=7).value
 
 
-@pytest.mark.parametrize("name", [case[0] for case in CASES])
+@each("name", [case[0] for case in CASES])
 def test_signatures_and_docstrings_are_those_of_the_class(name):
     function = getattr(estimation, name)
     kind = getattr(estimation, next(kind for kind, found in FUNCTIONS.items() if found == f"estimation.{name}"))
@@ -412,7 +413,7 @@ def test_signatures_and_docstrings_are_those_of_the_class(name):
     assert names == list(found)
 
 
-@pytest.mark.parametrize(
+@each(
     "call",
     [
         lambda x, **options: estimation.MedianSGD(1.0, lower=0, upper=1).run(x, **options),
@@ -475,6 +476,6 @@ HELPERS = {
 }
 
 
-@pytest.mark.parametrize("module", HELPERS, ids=lambda module: module.__name__)
+@each("module", HELPERS, ids=lambda module: module.__name__)
 def test_helpers_are_not_in_the_public_lists(module):
     assert not set(HELPERS[module]) & set(module.__all__)

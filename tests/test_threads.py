@@ -15,6 +15,7 @@ import ldpfast as ldp
 from ldpfast import _threads
 from ldpfast._threads import parallel_map
 
+from .support.cases import each, each_kind
 from .support.errors import raises
 from .support.examples import assert_same
 from .support.process import run_python
@@ -30,7 +31,7 @@ def restored():
 # Number of threads ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 64, np.int64(3)])
+@each("n", [1, 2, 7, 64, np.int64(3)])
 def test_the_number_can_be_set(n):
     ldp.set_num_threads(n)
     assert ldp.get_num_threads() == n
@@ -49,7 +50,7 @@ def test_the_environment_sets_the_number(text, expected):
     assert result.stdout.strip() == expected, result.stderr
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "", "two", "1.5"])
+@each("text", ["0", "-1", "", "two", "1.5"])
 def test_an_invalid_environment_variable_is_an_error(text):
     result = run_python("import ldpfast; ldpfast.Warner(1.0)", LDPFAST_NUM_THREADS=text)
     assert result.returncode == 1
@@ -114,7 +115,7 @@ class SentinelError(Exception):
     pass
 
 
-@pytest.mark.parametrize("failing", [{0}, {1}, {2}, {1, 2}, {0, 1, 2}])
+@each("failing", [{0}, {1}, {2}, {1, 2}, {0, 1, 2}])
 def test_the_first_exception_is_raised_after_all_slices_have_ended(failing):
     ldp.set_num_threads(3)
     finished = []
@@ -158,6 +159,7 @@ def test_concurrent_callers_get_their_own_results(threads):
 
 
 @pytest.mark.claim("Threads may share mechanisms.", "Reproducibility")
+@each_kind
 def test_concurrent_callers_share_a_mechanism_of_each_kind(kind, threads):
     """One object with its compiled kernel serves several threads, which start at the same time."""
     mechanism, records = kind.mechanism, kind.records(300)

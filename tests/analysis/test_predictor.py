@@ -15,6 +15,7 @@ from ldpfast.analysis._answers import Answers
 from ldpfast.analysis._mixture import Mixture
 from ldpfast.analysis._rows import Rows
 
+from ..support.cases import each
 from ..support.statistics import assert_coverage
 from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, logistic
 
@@ -235,7 +236,7 @@ X, _, REPORTS, Y = study(300, "normal", rows_of(FORCED))
 MODEL = analysis.RandomizedPredictor(FORCED)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (lambda: analysis.RandomizedPredictor("warner"), TypeError, "design must be a design"),

@@ -14,6 +14,7 @@ from ldpfast import analysis, designs
 from ldpfast.analysis._likelihood import Likelihood
 from ldpfast.analysis._rows import Rows
 
+from ..support.cases import each
 from ..support.statistics import assert_coverage
 from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, binary, logistic
 
@@ -359,7 +360,7 @@ X, REPORTS = binary(200, [0.5], FORCED)
 BITS = np.array([0, 1], np.uint8)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (lambda: analysis.RandomizedLogit("warner"), TypeError, "design must be a design"),

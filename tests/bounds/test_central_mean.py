@@ -10,6 +10,7 @@ import pytest
 from ldpfast import bounds, central
 from ldpfast.bounds._central_mean import table1
 
+from ..support.cases import each
 from ..support.problems import definition
 
 
@@ -24,8 +25,8 @@ def test_lower_bound_constants():
     assert sampling.lower * big == pytest.approx(0.207, abs=1e-3)
 
 
-@pytest.mark.parametrize("epsilon, delta", [(1e-3, 1e-2), (1e-4, 1e-3), (0.5, 1e-5)])
-@pytest.mark.parametrize("dim", [1, 3])
+@each("epsilon, delta", [(1e-3, 1e-2), (1e-4, 1e-3), (0.5, 1e-5)])
+@each("dim", [1, 3])
 def test_the_upper_bound_is_near_the_stated_risk(epsilon, delta, dim):
     """For bounded rows, the risk has only terms for noise and sampling, even for delta far above epsilon."""
     n = 10_000
@@ -126,7 +127,7 @@ def test_a_vacuous_lower_bound_gives_the_reason():
     assert found.source.endswith("epsilon < d / 2")
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (

@@ -10,9 +10,11 @@ from scipy import stats
 
 from ldpfast import bounds
 
+from ..support.cases import each
 
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0])
-@pytest.mark.parametrize("n, t", [(1, 0.3), (7, 0.05), (60, 0.02), (500, 1e-4)])
+
+@each("epsilon", [1e-3, 0.1, 1.0, 4.0])
+@each("n, t", [(1, 0.3), (7, 0.05), (60, 0.02), (500, 1e-4)])
 def test_tv_of_releases_is_above_the_exact_expectation(n, t, epsilon):
     """The closed form is slightly above the expectation of g(B) for a binomial B, by Jensen's inequality."""
     j = np.arange(min(n, 150) + 1)

@@ -92,7 +92,7 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize("problem, fixed, mechanism, name", OWN, ids=[f"{row[0]}-{row[3]}" for row in OWN])
+@each("problem, fixed, mechanism, name", OWN, ids=[f"{row[0]}-{row[3]}" for row in OWN])
 def test_a_mechanism_of_the_caller_has_the_error_of_the_same_mechanism_of_the_library(problem, fixed, mechanism, name):
     plain = bounds.compare(problem, 5000, 1.0, **fixed)
     table = bounds.compare(problem, 5000, 1.0, mechanisms=[mechanism], **fixed)
@@ -113,8 +113,8 @@ def test_mechanisms_of_the_caller_keep_their_epsilon():
     assert table.bound.lower == bounds.multinomial(5000, 4, 1.0).lower
 
 
-@pytest.mark.parametrize("privacy, epsilon, delta", [("pure", 0.5, 0.0), ("approximate", 0.5, 1e-6), ("kl", 0.1, 0.0)])
-@pytest.mark.parametrize("moment", [2.0, math.inf])
+@each("privacy, epsilon, delta", [("pure", 0.5, 0.0), ("approximate", 0.5, 1e-6), ("kl", 0.1, 0.0)])
+@each("moment", [2.0, math.inf])
 def test_rows_of_the_central_mean_have_the_risk_of_the_release(privacy, epsilon, delta, moment):
     n, dim, radius = 500, 3, 2.0
     options = {"privacy": privacy, "epsilon": epsilon, "delta": delta, "moment": moment, "radius": radius}
@@ -139,7 +139,7 @@ def test_the_row_of_the_central_density_has_the_risk_of_the_release():
     assert 0 < row.efficiency <= 1
 
 
-@pytest.mark.parametrize("problem", ["median", "sparse_mean", "logistic", "density", "gaussian_mean"])
+@each("problem", ["median", "sparse_mean", "logistic", "density", "gaussian_mean"])
 def test_problems_that_no_single_mechanism_solves_accept_no_mechanisms(problem):
     with pytest.raises(
         ValueError, match=rf"^mechanisms must be left out for '{problem}', which no single mechanism solves$"
@@ -191,7 +191,7 @@ def test_bad_arguments(call, error, message):
         call()
 
 
-@pytest.mark.parametrize(
+@each(
     "problem, arguments, mechanism",
     [
         ("multinomial", {"k": 4}, ldp.SignBit(0, 1, 2.0)),

@@ -13,6 +13,7 @@ from ldpfast import bounds
 from ldpfast.bounds import _contraction
 from ldpfast.privacy import Channel
 
+from ..support.cases import each
 from ..support.random_channels import divergences, product_distribution, random_channel, random_distribution
 
 EPSILONS = [0.05, 0.5, 1.0, 2.0, 5.0]
@@ -55,7 +56,7 @@ def test_contraction_bounds_hold_for_random_channels(epsilon):
     assert (closest > 0.5).all()
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, *EPSILONS, 20.0])
+@each("epsilon", [1e-3, *EPSILONS, 20.0])
 def test_randomized_response_attains_the_sharp_forms(epsilon):
     """They are attained at T = 1, and for total variation at every T."""
     keep, flip = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
@@ -93,7 +94,7 @@ def test_sharp_forms_are_at_most_the_published_ones(epsilon, tv):
     assert at == pytest.approx(tv, rel=1e-6, abs=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("epsilon", EPSILONS)
 def test_tensorized_bounds_hold_for_two_adaptive_channels(epsilon):
     """The second person's channel depends on the first report."""
     rng = np.random.default_rng(2)
@@ -152,7 +153,7 @@ def test_arrays_broadcast():
 # Bad input ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: bounds.kl_contraction(1, tv=1.5), r"^Theorem 1 needs tv in \[0, 1\], got tv=1.5$"),
@@ -180,7 +181,7 @@ def test_bad_arguments(call, message):
         call()
 
 
-@pytest.mark.parametrize("value", ["1", True, None, 1j, [[1], [1, 2]], np.ma.masked_array([1.0])])
+@each("value", ["1", True, None, 1j, [[1], [1, 2]], np.ma.masked_array([1.0])])
 def test_values_that_are_not_numbers_are_rejected(value):
     with pytest.raises(TypeError, match=r"^tv must"):
         bounds.kl_contraction(1.0, tv=value)

@@ -13,6 +13,7 @@ from ldpfast import bounds, estimation
 from ldpfast.bounds import _density, _tools
 from ldpfast.bounds._methods import chi_factor, tv_from_kl
 
+from ..support.cases import each
 from ..support.simulation import assert_mean_error_between
 
 PEOPLE, EPSILONS, RADII = st.floats(1.0, 1e9), st.floats(1e-3, 40), st.floats(0.01, 100)
@@ -105,7 +106,7 @@ def test_the_histogram_density_errs_between_the_bounds():
     assert_mean_error_between(bounds.density(n, a, smoothness=1, radius=2.0, family="lipschitz"), errors, near=0.3)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
+@each("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
 def test_the_upper_bound_is_at_most_the_error_of_the_series_density(epsilon):
     n = 10**5
     series = estimation.SeriesDensity(epsilon, n=n, smoothness=2.0)

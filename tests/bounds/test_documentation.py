@@ -14,6 +14,8 @@ import pytest
 from ldpfast import SignBit, bounds
 from ldpfast.bounds._central_mean import table1
 
+from ..support.cases import each
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/bounds.md").read_text()
 CORRECTIONS = (ROOT / "docs/corrections.md").read_text()
@@ -89,7 +91,7 @@ def test_every_public_name_is_explained():
     assert not missing
 
 
-@pytest.mark.parametrize("name", sorted(module.name for module in iter_modules(bounds.__path__)))
+@each("name", sorted(module.name for module in iter_modules(bounds.__path__)))
 def test_examples_of_docstrings_are_right(name):
     assert doctest.testmod(import_module(f"ldpfast.bounds.{name}")).failed == 0
 

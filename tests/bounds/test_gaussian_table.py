@@ -13,6 +13,8 @@ from scipy.optimize import linprog
 import ldpfast as ldp
 from ldpfast import bounds
 
+from ..support.cases import each
+
 TABLE = [  # epsilon, sign with randomized response, best channel on 12 bins, lower bound
     (0.5, "26.19", "26.19", "24.62"),
     (1.0, "7.356", "7.356", "5.785"),
@@ -42,7 +44,7 @@ def bit_variance(epsilon: float) -> float:
     return 0.25 / slope**2
 
 
-@pytest.mark.parametrize("epsilon, sign, best, lower", TABLE)
+@each("epsilon, sign, best, lower", TABLE)
 def test_the_table_of_the_normal_mean(epsilon, sign, best, lower):
     contraction, excess = float(bounds.tv_contraction(epsilon, tv=1)), 4 * math.sinh(epsilon / 2) ** 2
     bit = bit_variance(epsilon)

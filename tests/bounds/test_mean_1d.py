@@ -10,6 +10,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import bounds, estimation
 
+from ..support.cases import each
 from ..support.simulation import assert_mean_error_between
 
 
@@ -36,7 +37,7 @@ def test_the_truncated_mean_errs_between_the_bounds():
     assert_mean_error_between(bounds.mean_1d(n, a, moment=k), (np.array(values) - far * share) ** 2, near=0.3)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
+@each("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
 def test_the_upper_bound_is_the_error_of_the_better_mechanism(epsilon):
     """Relative difference of at most 1e-4 between ideal coins and the coins in use."""
     n = 10**12
@@ -45,7 +46,7 @@ def test_the_upper_bound_is_the_error_of_the_better_mechanism(epsilon):
     assert bounds.mean_1d(n, epsilon, moment=math.inf).upper * n == pytest.approx(least, rel=1e-4)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: bounds.mean_1d(0, 1, moment=2), r"Corollary 1, needs n >= 1, got n=0$"),

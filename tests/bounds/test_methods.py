@@ -25,8 +25,8 @@ from ..support.random_channels import (
 # Le Cam ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 0.6, 2.0, 6.0])
-@pytest.mark.parametrize("n", [1, 2, 3])
+@each("epsilon", [0.3, 0.6, 2.0, 6.0])
+@each("n", [1, 2, 3])
 def test_le_cam_is_below_the_bayes_risk(epsilon, n):
     rng = np.random.default_rng(5)
     for _ in range(150):
@@ -41,7 +41,7 @@ def test_le_cam_is_below_the_bayes_risk(epsilon, n):
             assert bounds.le_cam(n, epsilon, **pair, method="paper") <= bounds.le_cam(n, epsilon, **pair) + 1e-12
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.0, 2.0, 5.0])
+@each("epsilon", [0.05, 0.5, 1.0, 2.0, 5.0])
 def test_le_cam_is_attained_with_one_person(epsilon):
     """Absolute error, by randomized response on the event that separates the two distributions best."""
     p, q, keep = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.3, 0.6]), 1 / (1 + math.exp(-epsilon))
@@ -183,7 +183,7 @@ def test_arrays_broadcast():
     assert bounds.fano([1, 10, 100], epsilon, family=[p, q, p], separation=1.0).shape == (2, 3)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (

@@ -9,6 +9,7 @@ import pytest
 
 from ldpfast import bounds, estimation
 
+from ..support.cases import each
 from ..support.simulation import assert_mean_error_between
 
 
@@ -46,7 +47,7 @@ def test_frequencies_err_between_the_bounds():
     assert_mean_error_between(bounds.multinomial(n, k, a), errors, near=0.9)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
+@each("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
 def test_the_upper_bound_is_the_error_of_the_best_mechanism(epsilon):
     """Relative difference of at most 1e-3 between ideal coins and the coins in use."""
     n = 10**9

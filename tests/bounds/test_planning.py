@@ -17,15 +17,16 @@ from ldpfast.mechanisms import Gradient, LaplaceOneHot
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.reports import Codes, Vectors
 
+from ..support.cases import each
 from ..support.problems import ARGUMENTS
 from ..support.process import run_python
 
 # Bounds ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("problem", ARGUMENTS)
-@pytest.mark.parametrize("side", ["upper", "lower"])
-@pytest.mark.parametrize("share", [0.9, 0.1, 0.01])
+@each("problem", ARGUMENTS)
+@each("side", ["upper", "lower"])
+@each("share", [0.9, 0.1, 0.01])
 def test_sample_size_is_the_smallest_sufficient_n(problem, side, share):
     function, fixed = getattr(bounds, problem), {**ARGUMENTS[problem], "epsilon": 0.8}
     error = share * getattr(function(n=1, **fixed), side)
@@ -53,7 +54,7 @@ def test_epsilon_for_inverts_sample_size(problem, share, epsilon):
         assert function(n=n, epsilon=found * (1 - 1e-6), **fixed).upper > error
 
 
-@pytest.mark.parametrize("problem", ARGUMENTS)
+@each("problem", ARGUMENTS)
 def test_a_name_stands_for_its_function(problem):
     function, fixed = getattr(bounds, problem), ARGUMENTS[problem]
     error = 0.5 * function(n=1, epsilon=0.8, **fixed).upper
@@ -114,9 +115,7 @@ def expected_reports(mechanism, records):
     return records.reshape(len(records), -1).astype(float)
 
 
-@pytest.mark.parametrize(
-    "mechanism, records", MECHANISMS, ids=[type(mechanism).__name__ for mechanism, _ in MECHANISMS]
-)
+@each("mechanism, records", MECHANISMS, ids=[type(mechanism).__name__ for mechanism, _ in MECHANISMS])
 def test_worst_variance_of_a_mechanism(mechanism, records):
     """Populations of two extreme records, by the law of total variance.
 
@@ -204,7 +203,7 @@ def test_sample_size_of_a_custom_mechanism():
 # Bad input ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (

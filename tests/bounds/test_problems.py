@@ -122,7 +122,7 @@ def test_the_squared_error_scales_with_the_square_of_the_radius(one, three):
 # Rates and constants --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "problem, exponent",
     [
         ("local mean_1d 2", 0.5),
@@ -148,7 +148,7 @@ def test_both_bounds_have_the_rate_in_n(problem, exponent):
         assert math.log(numbers[0] / numbers[1]) / math.log(100) == pytest.approx(exponent, abs=0.02)
 
 
-@pytest.mark.parametrize(
+@each(
     "problem, most",
     [
         ("mean_1d inf", 5.5),
@@ -164,7 +164,7 @@ def test_the_gap_is_small(problem, most):
     assert (LOCAL[problem](10_000, np.array([0.1, 0.5, 1.0])).gap < most).all()
 
 
-@pytest.mark.parametrize(
+@each(
     "function, fixed",
     [
         (bounds.mean_1d, {"moment": 3}),

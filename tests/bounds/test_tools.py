@@ -15,6 +15,7 @@ from ldpfast._formulas import half_space_constants
 from ldpfast.bounds import _methods, _tools
 from ldpfast.mechanisms._half_space import half_space_constant
 
+from ..support.cases import each
 from ..support.random_channels import random_channel
 
 
@@ -27,8 +28,8 @@ def test_half_space_constants_of_arrays():
     np.testing.assert_allclose(_tools.half_space(dims.astype(float)), odd, rtol=1e-12)
 
 
-@pytest.mark.parametrize("moment", [1.05, 1.5, 2.0, 3.5, 60.0])
-@pytest.mark.parametrize("noise, spread", [(1e-6, 0.0), (1e-2, 1e-3), (3.0, 0.1), (1e-9, 1e-5)])
+@each("moment", [1.05, 1.5, 2.0, 3.5, 60.0])
+@each("noise, spread", [(1e-6, 0.0), (1e-2, 1e-3), (3.0, 0.1), (1e-9, 1e-5)])
 def test_best_clipping_is_the_minimum_over_thresholds(moment, noise, spread):
     spread = spread if moment < 2 else 0.0
     constant = float(_tools.clipping(np.array(moment)))
@@ -65,8 +66,8 @@ def test_capacity_bounds_the_divergences_of_random_channels(epsilon):
         assert information <= factor * d**2 / 3 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("method", ["sharp", "paper"])
-@pytest.mark.parametrize("n", [1, 1000, 10**9])
+@each("method", ["sharp", "paper"])
+@each("n", [1, 1000, 10**9])
 def test_the_largest_epsilons_overflow_nowhere(n, method):
     """The square of e^epsilon is beyond the largest double from 355 on. Warnings are errors."""
     calls = [

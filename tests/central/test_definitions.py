@@ -41,7 +41,7 @@ def test_laplace_noise_keeps_the_budget(definition, dim, epsilon):
     assert found.variance * (grid.step / FINE) ** 2 <= ideal * (1.05 if epsilon >= 0.1 else 1.5)
 
 
-@pytest.mark.parametrize("dim", [2, 3, 5, 7, 50])
+@each("dim", [2, 3, 5, 7, 50])
 def test_variance_of_laplace_noise(dim):
     """The variance over all coordinates is 8 d^2 / (n epsilon)^2, and a little more for the grid."""
     found = definition_of("pure", 1.0, 0.0).noise(dim)
@@ -49,8 +49,8 @@ def test_variance_of_laplace_noise(dim):
 
 
 @pytest.mark.claim("A released number with Laplace noise loses at most epsilon.", "Trusted curator")
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
-@pytest.mark.parametrize("steps", [2, 3, 5])
+@each("epsilon", [0.5, 2.0, 6.0])
+@each("steps", [2, 3, 5])
 def test_the_release_of_a_number_keeps_its_loss_by_enumeration(steps, epsilon):
     """Exact loss of all pairs of sums at most a diameter apart, for all offsets of a coarse grid with narrow coins."""
     grid, width = Grid(1, 2 * FINE // steps), 16
@@ -176,8 +176,8 @@ def test_published_and_continuous_calibrations_are_too_small():
     assert pure.variance * (pure.grid.step / FINE) ** 2 == pytest.approx(2**2 * (2 * d), rel=5e-3)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 30])
-@pytest.mark.parametrize("epsilon", [1e-4, 0.3, 5.0])
+@each("dim", [1, 2, 30])
+@each("epsilon", [1e-4, 0.3, 5.0])
 def test_divergence_of_integer_shifts_is_exact(dim, epsilon):
     found = definition_of("kl", epsilon, 0.0).noise(dim)
     square, sigma2 = found.grid.l2_squared, found.parameter
@@ -190,7 +190,7 @@ def test_divergence_of_integer_shifts_is_exact(dim, epsilon):
         assert np.sum(p * log_ratio) == pytest.approx(shift**2 / (2 * s2), rel=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.3, 0.9, 0.999])
+@each("epsilon", [0.01, 0.05, 0.3, 0.9, 0.999])
 def test_total_variation_of_a_number_is_at_most_epsilon_by_an_exact_sum(epsilon):
     found = definition_of("tv", epsilon, 0.0).noise(1)
     exact = hockey_stick(0.0, found.grid.span, found.parameter)

@@ -35,7 +35,7 @@ functional_ids = {"ids": repr}
 distribution_ids = {"ids": lambda p: f"{p.dist.name}{p.args}"}
 
 
-@pytest.mark.parametrize(
+@each(
     "functional, expected",
     [("median", 1.2533), (TrimmedMean(0.1), 1.6019), (Huber(1.0), 1.4648), ("logistic", 2.4199), ("mean", math.inf)],
 )
@@ -132,9 +132,7 @@ def test_influence_on_data_is_the_effect_of_one_more_record(functional, n):
         assert got == pytest.approx(expected, rel=1e-9, abs=1e-8)
 
 
-@pytest.mark.parametrize(
-    "functional", [Mean(), TrimmedMean(0.1), TrimmedMean(0.13), Huber(1.0), Logistic(1.0)], **functional_ids
-)
+@each("functional", [Mean(), TrimmedMean(0.1), TrimmedMean(0.13), Huber(1.0), Logistic(1.0)], **functional_ids)
 def test_influence_on_data_is_the_limit_of_the_definition(functional):
     """For one of the trimmed means n trim is an integer, where its quantiles jump."""
     x = np.random.default_rng(0).normal(size=50)
@@ -183,7 +181,7 @@ def test_plot_of_several_functionals():
     assert ax.get_ylabel() == "influence of a share of 0.1 (unit of the estimate)"
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (lambda: influence("mode", NORMAL, 0), ValueError, "functional must be one of 'mean', 'median'"),

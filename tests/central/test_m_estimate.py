@@ -80,8 +80,8 @@ UNIT = Prior("uniform", 0.0, 1.0)
 PSIS = [Quantile(0.5), Quantile(0.2), Huber(0.05), Huber(0.4), Logistic(0.02), Logistic(0.5)]
 
 
-@pytest.mark.parametrize("prior", ["uniform", "cauchy"])
-@pytest.mark.parametrize("psi", PSIS, ids=repr)
+@each("prior", ["uniform", "cauchy"])
+@each("psi", PSIS, ids=repr)
 def test_the_loss_is_at_most_epsilon_over_all_neighboring_datasets(psi, prior):
     unit, losses = Prior(prior, 0.0, 1.0), []
     for n, values in ((1, (0, 0.5, 1)), (2, (0, 1e-4, 0.3, 1)), (3, (0, 0.01, 0.6, 1)), (4, (0, 0.4, 1))):
@@ -208,8 +208,8 @@ def test_many_records_are_summed_in_pieces(monkeypatch):
 # The estimate ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("psi, expected", [("quantile", 0.2), (Quantile(0.9), 0.2 + 0.5 * 1.2816), ("huber", 0.2)])
-@pytest.mark.parametrize("prior", ["uniform", "cauchy"])
+@each("psi, expected", [("quantile", 0.2), (Quantile(0.9), 0.2 + 0.5 * 1.2816), ("huber", 0.2)])
+@each("prior", ["uniform", "cauchy"])
 def test_estimates_are_near_the_population(psi, expected, prior):
     """For large n epsilon, within 0.05."""
     x = np.random.default_rng(9).normal(0.2, 0.5, 20_000)

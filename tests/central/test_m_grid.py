@@ -16,6 +16,8 @@ from ldpfast.central import Custom, Huber, Logistic, Quantile, _m_grid, m_estima
 from ldpfast.central._m_grid import FINER, UNITS, PublicGrids, draw
 from ldpfast.central._m_sampler import Prior
 
+from ..support.cases import each
+
 PSIS = [
     Huber(0.3),
     Logistic(0.1),
@@ -60,8 +62,8 @@ def slow_sums(grids: PublicGrids, counts: list[int]) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
-@pytest.mark.parametrize("psi", PSIS, ids=lambda psi: type(psi).__name__)
+@each("prior", PRIORS, ids=lambda prior: prior.name)
+@each("psi", PSIS, ids=lambda psi: type(psi).__name__)
 def test_sums_are_sums_of_integers_over_the_records(psi, prior):
     grids = PublicGrids(psi, prior, 6)
     counts = [3, 0, 1, 0, 7, 2]
@@ -93,9 +95,9 @@ def assert_at_most(epsilon: float, ratio: Fraction) -> None:
 
 
 @pytest.mark.claim("A released M-estimate loses at most epsilon.", "Trusted curator")
-@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
-@pytest.mark.parametrize("psi", PSIS, ids=lambda psi: type(psi).__name__)
-@pytest.mark.parametrize("epsilon", [0.3, 2.0, 9.0])
+@each("prior", PRIORS, ids=lambda prior: prior.name)
+@each("psi", PSIS, ids=lambda psi: type(psi).__name__)
+@each("epsilon", [0.3, 2.0, 9.0])
 def test_the_exact_law_of_all_neighboring_datasets(psi, prior, epsilon):
     """All datasets of 1 to 4 records on 4 points."""
     worst = largest_ratio(PublicGrids(psi, prior, 4), (1, 2, 3, 4), epsilon)
@@ -103,8 +105,8 @@ def test_the_exact_law_of_all_neighboring_datasets(psi, prior, epsilon):
     assert worst > 1
 
 
-@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
-@pytest.mark.parametrize("name", LOOKING)
+@each("prior", PRIORS, ids=lambda prior: prior.name)
+@each("name", LOOKING)
 def test_the_loss_of_a_psi_that_looks_at_other_records(name, prior):
     """All datasets of 20 records on 3 points: up to 5 epsilon if psi gets an array that depends on them."""
     assert_at_most(1.0, largest_ratio(PublicGrids(Custom(LOOKING[name], -1, 1), prior, 3), (20,), 1.0))
@@ -149,8 +151,8 @@ def test_the_error_is_near_that_of_the_continuous_form(psi, least):
     assert (errors["grid"] / errors["continuous"]) ** 0.5 < least + 0.16
 
 
-@pytest.mark.parametrize("n", [1, 10, 1_000_000])
-@pytest.mark.parametrize("psi", ["quantile", "huber", "logistic"])
+@each("n", [1, 10, 1_000_000])
+@each("psi", ["quantile", "huber", "logistic"])
 def test_estimates_are_near_the_records_for_every_n(psi, n):
     """Equal records leave no cell without a distance of 0 near them, whatever n is."""
     value = m_estimate(np.full(n, 3.0), psi, epsilon=50.0, lower=0, upper=10, rng=1).value
@@ -198,8 +200,8 @@ def test_a_custom_psi_gets_the_same_arguments_for_all_records(prior):
         np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.parametrize("method", ["grid", "continuous"])
-@pytest.mark.parametrize("name", LOOKING)
+@each("method", ["grid", "continuous"])
+@each("name", LOOKING)
 def test_a_custom_psi_that_looks_at_other_records_is_refused(name, method):
     psi = Custom(LOOKING[name], -1, 1)
     with pytest.raises(ValueError, match="psi must depend on each record by itself; at x = "):

@@ -43,8 +43,8 @@ def records(n, dim, seed=0):
     return rng.standard_t(3, n) if dim == 1 else rng.standard_t(3, (n, dim)) / math.sqrt(dim)
 
 
-@pytest.mark.parametrize("privacy", DEFINITIONS)
-@pytest.mark.parametrize("dim", [1, 3])
+@each("privacy", DEFINITIONS)
+@each("dim", [1, 3])
 def test_the_value_is_the_rounded_exact_sum_plus_noise(privacy, dim):
     """Without the noise of the same stream, the value is within one coarse step of the clipped mean."""
     x, level = records(1000, dim), 1.5
@@ -188,8 +188,8 @@ def test_risk_with_a_moment_below_2():
     assert np.mean(errors) - normal_margin() * np.std(errors) / math.sqrt(300) <= estimate.risk
 
 
-@pytest.mark.parametrize("moment", [1.5, 2.0, 3.0, 10.0])
-@pytest.mark.parametrize("level", [0.5, 1.0, 2.0, 30.0])
+@each("moment", [1.5, 2.0, 3.0, 10.0])
+@each("level", [0.5, 1.0, 2.0, 30.0])
 def test_bias_and_second_moment_of_truncated_rows_are_attained(moment, level):
     """Comparison with a search over two-point distributions, which are extreme under one moment condition."""
     bias, square = _mean._truncated(moment, 1.0, level)
@@ -410,7 +410,7 @@ EXTREME = [
 ]
 
 
-@pytest.mark.parametrize("change", EXTREME, ids=lambda c: str(next(iter(c.items())))[:30].replace("\n", " "))
+@each("change", EXTREME, ids=lambda c: str(next(iter(c.items())))[:30].replace("\n", " "))
 def test_extreme_parameters_give_a_finite_value_or_an_error(change):
     """The error message states what is allowed."""
     options = {**GOOD, **change}
@@ -425,8 +425,8 @@ def test_extreme_parameters_give_a_finite_value_or_an_error(change):
     assert np.all(np.abs(estimate.value) <= 100 * estimate.level + 100 * np.max(estimate.stderr))
 
 
-@pytest.mark.parametrize("level", [1e-18, 1e18])
-@pytest.mark.parametrize("size", [0.0, 1e-300, 0.3, 1.0, 1.0000001, 1e6, 1e150])
+@each("level", [1e-18, 1e18])
+@each("size", [0.0, 1e-300, 0.3, 1.0, 1.0000001, 1e6, 1e150])
 def test_rows_are_clipped_at_the_smallest_and_largest_levels(level, size):
     """No square underflows or overflows."""
     row = np.array([[0.6, -0.8]]) * min(size * level, 1e300)

@@ -68,7 +68,7 @@ def test_sensitivities_bound_the_change_of_the_rounded_sum(dim, radius, dtype):
     assert closest > 0.6  # the bound is not far too large
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 5, 100, 1001])
+@each("dim", [1, 2, 3, 5, 100, 1001])
 def test_rounding_adds_at_most_one_step_per_coordinate(dim):
     """All residues of the worst row."""
     for step in (1, 2, 3, 7):
@@ -81,7 +81,7 @@ def test_rounding_adds_at_most_one_step_per_coordinate(dim):
     assert Grid(dim, 5).l2_squared >= Fraction(Grid(dim, 5).diameter, 5) ** 2
 
 
-@pytest.mark.parametrize("dim, root", [(1, 1), (2, 2), (4, 2), (5, 3), (100, 10), (101, 11)])
+@each("dim, root", [(1, 1), (2, 2), (4, 2), (5, 3), (100, 10), (101, 11)])
 def test_a_grid_has_the_stated_number_of_coarse_steps(dim, root):
     """`steps` times the root of the dimension in a diameter of 2^41 fine steps, and never less than one fine step in each."""
     for steps in (1, 7, 1024, 1 << 38):

@@ -52,7 +52,7 @@ def rounded_up_weights(epsilon: float, n: int, top: int = 1 << 62) -> list[int]:
     return table
 
 
-@pytest.mark.parametrize("epsilon", [1e-18, 1e-9, *EPSILONS, 200.0, 1e4])
+@each("epsilon", [1e-18, 1e-9, *EPSILONS, 200.0, 1e4])
 def test_a_half_rank_costs_a_quarter_of_epsilon(epsilon):
     """Each weight is at most exp(epsilon / 4) times the next, exactly. The ratio is the smallest sufficient integer."""
     ratio = _quantile._ratio(epsilon)
@@ -112,8 +112,8 @@ def worst_loss(n: int, size: int, target: int, table) -> Fraction:
     return worst
 
 
-@pytest.mark.parametrize("epsilon", [1e-4, 0.5, 3.0, 50.0])
-@pytest.mark.parametrize("n, size", [(1, 6), (2, 6), (3, 5), (4, 4), (5, 3)])
+@each("epsilon", [1e-4, 0.5, 3.0, 50.0])
+@each("n, size", [(1, 6), (2, 6), (3, 5), (4, 4), (5, 3)])
 def test_the_loss_is_at_most_epsilon_on_all_neighboring_datasets(n, size, epsilon):
     """The table in use, for all targets, in integers only."""
     table = [int(w) for w in _quantile.weights(epsilon, n)]
@@ -157,7 +157,7 @@ def test_weights_rounded_down_exceed_epsilon(epsilon, wrong):
 
 
 @pytest.mark.claim("The released quantile loses at most epsilon.", "Trusted curator")
-@pytest.mark.parametrize("seed", range(15))
+@each("seed", range(15))
 def test_the_loss_is_at_most_epsilon_with_totals_of_the_kernel(seed):
     """Probabilities of points near records and between them, on the grid of 2^32 points, for neighboring datasets."""
     rng = np.random.default_rng(seed)
@@ -186,8 +186,8 @@ def weight_of(z, g, target, table):
 # The grid -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prior", ["uniform", "cauchy"])
-@pytest.mark.parametrize("lower, upper", [(0.0, 1.0), (-3.0, 5.0), (1e6, 1e6 + 1), (-1e-9, 1e-9), (-1e100, 1e100)])
+@each("prior", ["uniform", "cauchy"])
+@each("lower, upper", [(0.0, 1.0), (-3.0, 5.0), (1e6, 1e6 + 1), (-1e-9, 1e-9), (-1e100, 1e100)])
 def test_every_grid_point_has_its_own_index(lower, upper, prior):
     grid = PublicGrid(lower, upper, prior)
     indices = [0, 1, 2, 12345, SIZE // 2 - 1, SIZE // 2, SIZE - 3, SIZE - 2, SIZE - 1]
@@ -309,7 +309,7 @@ def test_rank_error_covers_the_rank(name, q, prior):
 
 
 @pytest.mark.claim("The stated error of a rank holds for all data.", "Trusted curator")
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("epsilon", EPSILONS)
 def test_rank_error_covers_the_worst_data(epsilon):
     """In the worst data all records are far away on one side, and every other point has the distance h."""
     n = 2000
@@ -433,7 +433,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("change, error, message", BAD, ids=[str(next(iter(c.items())))[:40] for c, *_ in BAD])
+@each("change, error, message", BAD, ids=[str(next(iter(c.items())))[:40] for c, *_ in BAD])
 def test_bad_input_is_rejected_before_anything_is_drawn(change, error, message):
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state

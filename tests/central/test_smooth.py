@@ -239,7 +239,7 @@ def test_the_worst_case_is_the_largest_shift_and_ratio(epsilon):
         assert last[-1] == pytest.approx(worst, rel=1e-9, abs=1e-15)
 
 
-@pytest.mark.parametrize("epsilon, delta", [(0.01, 1e-9), (0.1, 0.3), (1.0, 1e-6), (16.0, 1e-6), (50.0, 1e-2)])
+@each("epsilon, delta", [(0.01, 1e-9), (0.1, 0.3), (1.0, 1e-6), (16.0, 1e-6), (50.0, 1e-2)])
 def test_calibration_attains_delta(epsilon, delta):
     scale, beta = central.calibrate(epsilon, delta=delta)
     assert central.laplace_delta(epsilon, scale=scale, beta=beta) <= delta
@@ -252,8 +252,8 @@ def test_calibration_attains_delta(epsilon, delta):
         assert scale / beta < (2 / epsilon) / (epsilon / (2 * math.log(1 / delta))) / 1.4
 
 
-@pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 30.0, 1000.0])
-@pytest.mark.parametrize("delta", [5e-324, 1e-100, 1e-9, 0.999])
+@each("epsilon", [1e-12, 1e-3, 30.0, 1000.0])
+@each("delta", [5e-324, 1e-100, 1e-9, 0.999])
 def test_calibration_at_extreme_parameters(epsilon, delta):
     scale, beta = central.calibrate(epsilon, delta=delta)
     assert beta > 0
@@ -284,8 +284,8 @@ def test_delta_is_rounded_up():
         assert Decimal(central.laplace_delta(epsilon, scale=factor / epsilon, beta=beta)) >= exact
 
 
-@pytest.mark.parametrize("epsilon, delta", [(0.5, 1e-3), (1.0, 1e-6), (8.0, 1e-4)])
-@pytest.mark.parametrize("kind, share", [("quantile", 0.5), ("quantile", 0.2), ("trimmed", 0.2)])
+@each("epsilon, delta", [(0.5, 1e-3), (1.0, 1e-6), (8.0, 1e-4)])
+@each("kind, share", [("quantile", 0.5), ("quantile", 0.2), ("trimmed", 0.2)])
 def test_delta_holds_for_all_neighboring_datasets_on_a_grid(kind, share, epsilon, delta):
     """The exact delta of the release, for every pair of neighboring datasets in {0, .., 3}^5."""
     scale, beta = central.calibrate(epsilon, delta=delta)
@@ -480,7 +480,7 @@ def test_the_interval_of_the_trimmed_mean_covers(epsilon):
     assert misses <= 33
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (

@@ -25,6 +25,7 @@ from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Tex
 from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
+from ..support.cases import each
 from ..support.client_vectors import FIRST, Case, message_of, split_messages, vectors, write
 from ..support.clients import SANITIZERS, WARNINGS, Client, Person, Value, amalgamate, load_library
 from ..support.process import NATIVE, compile_c
@@ -292,7 +293,7 @@ def test_turns_are_those_of_python(library, waves, turns, open_ended):
     assert found.value == 1
 
 
-@pytest.mark.parametrize("place, value", [(54, 1), (54, 2000), (-24, 0), (-24, 9), (-22, 2), (-20, 0), (-20, 6)])
+@each("place, value", [(54, 1), (54, 2000), (-24, 0), (-24, 9), (-22, 2), (-20, 0), (-20, 6)])
 def test_impossible_turns_are_damage(library, place, value):
     table = bytearray(Survey({"a": YesNo(optional=True)}, 2.0, waves=5).in_wave(1).client_table())
     place %= len(table)
@@ -332,7 +333,7 @@ def test_ids_of_reports_are_those_of_python_and_of_the_definition(library):
     assert len(set(fresh)) == 3
 
 
-@pytest.mark.parametrize("what", IMPOSSIBLE_ROUNDS)
+@each("what", IMPOSSIBLE_ROUNDS)
 def test_impossible_rounds_are_damage(library, what):
     asked = Repeated(Survey({"a": YesNo(optional=True)}, 2.0), round=1.0, rounds=3).in_round(1)
     table, (place, size, value) = bytearray(asked.client_table()), IMPOSSIBLE_ROUNDS[what]

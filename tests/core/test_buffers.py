@@ -64,7 +64,7 @@ GRADIENT_SIZES = FIT_TOGETHER.format("position, rows and gradients")
 RUN_SIZES = FIT_TOGETHER.format("rows, responses and rates")
 
 
-@pytest.mark.parametrize(
+@each(
     "message, call, arguments",
     [
         (GRADIENT_SIZES, DESCENT.gradients, (POSITION[:3], X, Y, GRADIENTS)),
@@ -130,7 +130,7 @@ PERSON_SIZES = FIT_TOGETHER.format("persons, values and keys")
 ASKED_SIZES, WEIGHTS = FIT_TOGETHER.format("names, weights and answers"), np.ones(2, np.uint32)
 
 
-@pytest.mark.parametrize(
+@each(
     "message, call, arguments",
     [
         (ASKED_SIZES, PREFIX.assign, (DATA, ENDS, DATA, ENDS, WEIGHTS, 0)),

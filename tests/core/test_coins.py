@@ -30,7 +30,7 @@ def test_coins_by_bit_planes_equal_the_reference(m, lanes):
     assert not heads[lanes:].any()
 
 
-@pytest.mark.parametrize("lanes", [1, 8, 63, 64, 65, 1000])
+@each("lanes", [1, 8, 63, 64, 65, 1000])
 def test_coins_by_whole_words_equal_the_reference(lanes):
     m = 0x9E3779B97F4A7C15
     heads = toss(KEY, m, lanes, direct=True)
@@ -65,7 +65,7 @@ def test_few_lanes_compare_all_digits():
             assert toss(FIXED_KEY, word << 96 | rest, 16)[lane] == heads
 
 
-@pytest.mark.parametrize("lanes", [8, 32])
+@each("lanes", [8, 32])
 def test_few_lanes_change_exactly_at_their_first_digits(lanes):
     """Thresholds just below and just above the first 32 digits of a lane; later digits do not matter."""
     words = reference.Words(FIXED_KEY, 0, 0).take(lanes, "<u4")

@@ -11,6 +11,7 @@ import ldpfast as ldp
 from ldpfast import _core
 from ldpfast._core import native
 
+from ..support.cases import each
 from ..support.process import KERNELS, NATIVE, compile_c
 
 
@@ -42,7 +43,7 @@ def test_plain_c_is_always_available():
     assert set(_core.isas()) <= {"plain", "avx2", "avx512"}
 
 
-@pytest.mark.parametrize("name", ["", "sse", "AVX2", "plain ", "neon"])
+@each("name", ["", "sse", "AVX2", "plain ", "neon"])
 def test_unknown_instruction_sets_are_rejected(name):
     before = _core.isa()
     with pytest.raises(ValueError, match=r"^instruction set must be one of "):

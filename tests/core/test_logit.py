@@ -7,6 +7,8 @@ import pytest
 
 from ldpfast._core import logit
 
+from ..support.cases import each
+
 
 def reference(x, codes, table, weights, params, observed):
     """Return the log-likelihood, its gradient, and the information."""
@@ -66,7 +68,7 @@ def test_codes_without_a_probability_and_large_odds_are_finite():
         assert np.isfinite([value, score[0], information[0, 0]]).all()
 
 
-@pytest.mark.parametrize(
+@each(
     "place, wrong, message",
     [
         (1, np.zeros(2), "a shift and a scale for each column"),

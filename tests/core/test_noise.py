@@ -80,7 +80,7 @@ def test_more_digits_are_those_of_the_stream():
         assert noise.below(FIXED_KEY, block, first, 128, 0, square, twice) == expected
 
 
-@pytest.mark.parametrize("variance", [2, 100, 10**9 + 7, 1 << 48])
+@each("variance", [2, 100, 10**9 + 7, 1 << 48])
 def test_doubles_decide_only_what_is_certain(isa, variance):
     """The relative error of a probability is below 2^-45, and the margin is 32 times as large."""
     assert noise.MARGIN == 32 * 2.0**-45
@@ -111,7 +111,7 @@ def test_more_digits_decide_where_the_first_are_equal(step, square, twice_varian
     assert not noise.is_below(digits + 1, 52, step, square, twice_variance, noise.Digits())
 
 
-@pytest.mark.parametrize("variance", [*VARIANCES, 5, 6, 7, 10, 1000])
+@each("variance", [*VARIANCES, 5, 6, 7, 10, 1000])
 def test_steps_cover_the_distribution(variance):
     """No probability is above 1: width^2 >= 2 log(2) variance, exactly, and the width is the least or one more."""
     with localcontext(Context(prec=60)):
@@ -122,7 +122,7 @@ def test_steps_cover_the_distribution(variance):
     assert (values < 31 * width).all()
 
 
-@pytest.mark.parametrize("variance", [3, 1025**2, 10**9 + 7, 1 << 48])
+@each("variance", [3, 1025**2, 10**9 + 7, 1 << 48])
 def test_positions_in_a_step_are_exactly_uniform(isa, variance):
     """Half words u are redrawn if u width mod 2^32 < 2^32 mod width, so that each position has as many of the others.
 

@@ -61,8 +61,8 @@ def test_choice_equals_the_reference(points, epsilon):
             assert chosen == reference.select(words, expected)
 
 
-@pytest.mark.parametrize("epsilon", [5.0, 60.0, 300.0])
-@pytest.mark.parametrize("size", [5, 60])
+@each("epsilon", [5.0, 60.0, 300.0])
+@each("size", [5, 60])
 def test_ranks_far_from_the_target_can_be_left_out(epsilon, size):
     """If the table becomes constant within the data, a slice has the distribution of all ranks, with ties across its ends."""
     n = 60

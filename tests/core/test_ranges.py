@@ -72,9 +72,7 @@ def sets(n, k, size):
     return np.packbits(bits, axis=1, bitorder="little")
 
 
-@pytest.mark.parametrize(
-    "k", [*range(1, 140), 200, 255, 256, 257, 500, 511, 512, 513, 1000, 4096, 16_001, 65_535, 65_536]
-)
+@each("k", [*range(1, 140), 200, 255, 256, 257, 500, 511, 512, 513, 1000, 4096, 16_001, 65_535, 65_536])
 def test_the_first_set_of_another_size_is_found(k):
     """Rows with one bit more, one less, all bits or none, at the places of whole vectors and of the rest."""
     most = 200 if k < 1000 else 40

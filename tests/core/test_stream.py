@@ -54,7 +54,7 @@ VECTORS = {
 
 
 @pytest.mark.claim("Random words come from AES-256 in counter mode.", "Randomness")
-@pytest.mark.parametrize("name", VECTORS)
+@each("name", VECTORS)
 def test_encryption_equals_the_published_vectors(aes_form, name):
     key, block, expected = VECTORS[name]
     assert stream.encrypt(key, bytes.fromhex(block), 1).hex() == expected
@@ -188,7 +188,7 @@ def test_a_stream_is_exhausted_before_its_counter_wraps():
     assert stream.exhausts(FIXED_KEY, 2**32)
 
 
-@pytest.mark.parametrize("size", [0, 16, 31, 33, 64])
+@each("size", [0, 16, 31, 33, 64])
 def test_a_key_has_32_bytes(size):
     with pytest.raises(ValueError, match=r"^a key has 32 bytes$"):
         stream.Stream(bytes(size))

@@ -46,8 +46,8 @@ def test_clipped_sums_equal_the_reference(isa, radius, dim, dtype):
     assert (reference.wide(state), bad) == ([sum(column) for column in zip(*expected, strict=True)], 0)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("dim", DIMS)
+@each("dtype", [np.float32, np.float64])
+@each("dim", DIMS)
 def test_clipped_rows_agree_with_exact_arithmetic(dim, dtype):
     """The projection in fractions agrees within half a step, and a little more for the rounding of the norm."""
     radius = Fraction(37, 100)
@@ -79,7 +79,7 @@ def test_sums_do_not_depend_on_order_or_splitting_of_the_rows(isa, n, dim, dtype
     assert (state.tobytes(), found) == (whole.tobytes(), bad)
 
 
-@pytest.mark.parametrize("n, dim", [(1_200_001, 1), (200_001, 2), (100_001, 3), (40_001, 33)])
+@each("n, dim", [(1_200_001, 1), (200_001, 2), (100_001, 3), (40_001, 33)])
 def test_sums_of_many_equal_rows_are_exact(isa, n, dim):
     """Odd integers of up to 2^40: their sum is rounded if too many rows are added as doubles."""
     number = (2 ** math.floor(40 - math.log2(dim) / 2) - 1) / FINE  # the norm is below 1

@@ -31,7 +31,7 @@ def test_the_transform_is_the_product_with_the_signs(n):
     np.testing.assert_array_equal(transformed(values), signs(n) @ values)
 
 
-@pytest.mark.parametrize("n", [CACHED // 2, CACHED, 2 * CACHED, 4 * CACHED, 8 * CACHED, 32 * CACHED])
+@each("n", [CACHED // 2, CACHED, 2 * CACHED, 4 * CACHED, 8 * CACHED, 32 * CACHED])
 def test_selected_values_of_long_transforms(n):
     """Around the size from which parts are transformed one after another."""
     rng = np.random.default_rng(n)
@@ -43,7 +43,7 @@ def test_selected_values_of_long_transforms(n):
     np.testing.assert_array_equal(transformed(result), n * values)
 
 
-@pytest.mark.parametrize("n", [2, 4, 64, 1024, 2 * CACHED])
+@each("n", [2, 4, 64, 1024, 2 * CACHED])
 def test_sums_are_exact_up_to_2_to_the_63(n):
     values = np.zeros(n, np.int64)
     values[0], values[-1] = (1 << 62) - 1, 1 << 62
@@ -58,7 +58,7 @@ def test_the_values_are_replaced_in_place():
     assert values.tolist() == [10, -2, -4, 0]
 
 
-@pytest.mark.parametrize("n", [0, 3, 6, 100])
+@each("n", [0, 3, 6, 100])
 def test_lengths_that_are_no_power_of_two_are_refused(n):
     with pytest.raises(ValueError, match="the length must be a power of two"):
         transform.walsh(np.zeros(n, np.int64))
@@ -81,7 +81,7 @@ def test_sums_over_lines_are_those_of_the_definition(prime):
         np.testing.assert_array_equal(wider[0, 1 + w], expected)
 
 
-@pytest.mark.parametrize(
+@each(
     "shape, wider, length",
     [
         ((1, 1, 1, 1), (1, 2, 1), 1),  # no field

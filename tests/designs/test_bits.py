@@ -13,6 +13,7 @@ import ldpfast as ldp
 from ldpfast.designs import BitChannel
 from ldpfast.estimation import from_reports, from_sums
 
+from ..support.cases import each
 from ..support.statistics import assert_coverage
 
 BITS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]], np.uint8)
@@ -93,7 +94,7 @@ def test_sums_of_mechanisms_and_codes():
     assert from_sums(counts, 3000, codes) == from_reports(counts, codes)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: BitChannel(0, 0.7, 0.2), "k must be"),

@@ -18,6 +18,7 @@ from ldpfast.estimation import conditional_means, from_reports
 from ldpfast.privacy import Channel, compose, group
 from ldpfast.results import DoubtfulWarning
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.statistics import assert_coverage
 
@@ -38,7 +39,7 @@ FINITE = [name for name, case in CASES.items() if case[3] is not None]
 INFINITE = [name for name, case in CASES.items() if case[3] is None]
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_tables_are_those_of_the_literature(name):
     design, p, q, ratio = CASES[name]
     assert design.probabilities == (Fraction(p), Fraction(q))
@@ -54,7 +55,7 @@ def test_tables_are_those_of_the_literature(name):
     "The prevalence of a questionnaire design is unbiased, with the variance that is planned.", "Estimates"
 )
 @pytest.mark.filterwarnings("ignore::ldpfast.DoubtfulWarning")
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_prevalence_is_unbiased_with_the_variance_that_is_planned(name):
     """By enumeration of the counts of 30 people who are drawn at random."""
     design, p, q, _ = CASES[name]
@@ -73,7 +74,7 @@ def test_prevalence_is_unbiased_with_the_variance_that_is_planned(name):
     assert all(low <= value <= high for value, (low, high) in zip(values, (e.interval() for e in found), strict=True))
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_prevalence_is_the_second_share_of_the_channel(name):
     design = CASES[name][0]
     counts = [620, 380]
@@ -358,7 +359,7 @@ def test_two_samples_find_both_prevalences():
 # Mistakes -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (lambda: designs.warner(0.5), ValueError, r"warner\(p=1/2\) must have answers that depend on the truth"),

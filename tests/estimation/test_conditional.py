@@ -14,6 +14,7 @@ from ldpfast.estimation import ConditionalQuantiles, conditional_means, conditio
 from ldpfast.estimation._conditional_quantiles import _sorted
 from ldpfast.results import DoubtfulWarning
 
+from ..support.cases import each
 from ..support.statistics import assert_coverage
 
 
@@ -197,7 +198,7 @@ def test_limits_are_infinite_where_nothing_is_excluded():
     assert high == math.inf or low == -math.inf
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (lambda: conditional_means([1.0], [0]), TypeError, "design or rates must be given"),

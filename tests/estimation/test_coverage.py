@@ -410,12 +410,30 @@ def parameters(slow: bool) -> list[object]:
     return found
 
 
-FEW = parameters(False)
-CASES = [given.values for given in FEW]
+@cache
+def few() -> list[tuple[Case, str, tuple[float, float]]]:
+    """Parameters of the tests with few runs."""
+    return [given.values for given in parameters(False)]
+
+
+PARAMETERS = {
+    "test_intervals_cover_in_few_runs": ("case, interval, bounds", lambda: parameters(False)),
+    "test_families_of_intervals_cover_in_few_runs": (
+        "family, interval",
+        lambda: sorted({(case.family, interval) for case, interval, _ in few()}),
+    ),
+    "test_intervals_cover_in_many_runs": ("case, interval, bounds", lambda: parameters(True)),
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make the cases only if they are run, because that takes a second."""
+    names, values = PARAMETERS[metafunc.function.__name__]
+    is_run = metafunc.config.getoption("--long") or metafunc.config.getoption("--slow")
+    metafunc.parametrize(names, values() if is_run else [])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("case, interval, bounds", FEW)
 def test_intervals_cover_in_few_runs(case, interval, bounds):
     covering = round(coverage(case, case.few)[interval] * case.few)
     assert least_count(case.few, bounds[0]) <= covering <= stats.binom.isf(ALPHA, case.few, bounds[1])
@@ -433,10 +451,9 @@ DETECTED = {  # coverage that is detected with a probability of 0.99, by family 
     "Intervals of each kind of estimate cover at the numbers of people that are called sufficient.", "Estimates"
 )
 @pytest.mark.long
-@pytest.mark.parametrize("family, interval", sorted({(case.family, interval) for case, interval, _ in CASES}))
 def test_families_of_intervals_cover_in_few_runs(family, interval):
     """All runs of the cases of a family, against their smallest claim. Detects a coverage of 0.9 or `DETECTED`."""
-    own = [(case, bounds[0]) for case, name, bounds in CASES if (case.family, name) == (family, interval)]
+    own = [(case, bounds[0]) for case, name, bounds in few() if (case.family, name) == (family, interval)]
     covering = sum(round(coverage(case, case.few)[interval] * case.few) for case, _ in own)
     runs, claim = sum(case.few for case, _ in own), min(claim for _, claim in own)
     assert_coverage(covering, runs, claim, detects=DETECTED.get((family, interval), 0.9))
@@ -444,7 +461,6 @@ def test_families_of_intervals_cover_in_few_runs(family, interval):
 
 @pytest.mark.claim("Each interval has the coverage that its page states.", "Estimates")
 @pytest.mark.slow
-@pytest.mark.parametrize("case, interval, bounds", parameters(True))
 def test_intervals_cover_in_many_runs(case, interval, bounds):
     low, high = bounds
     if bounds in (VALID, HALF):  # random variation of the simulated fraction

@@ -190,7 +190,7 @@ EPSILONS = {
 }
 
 
-@pytest.mark.parametrize("make", EPSILONS.values(), ids=EPSILONS)
+@each("make", EPSILONS.values(), ids=EPSILONS)
 def test_invalid_epsilon(make):
     for values, error, message in POSITIVE:
         for value in values:
@@ -210,7 +210,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("make", ENDS.values(), ids=ENDS)
+@each("make", ENDS.values(), ids=ENDS)
 def test_invalid_ends(make):
     for a, b in ((1.0, 1.0), (1.5, 0.5), (0.0, -1e-9)):
         with raises(ValueError, f"lower and upper must be finite with lower < upper, got {a!r} and {b!r}"):
@@ -300,8 +300,8 @@ def test_invalid_categories():
 UNDECLARED = "x must be among the k=2 declared categories; index 0 is outside (1 of 1 are)"
 
 
-@pytest.mark.parametrize("call", ["run", "privatize"])
-@pytest.mark.parametrize("answer", ["seldom", "", b"never", None, NAN, pd.NA, pd.NaT, 0, True])
+@each("call", ["run", "privatize"])
+@each("answer", ["seldom", "", b"never", None, NAN, pd.NA, pd.NaT, 0, True])
 def test_undeclared_answer(call, answer):
     with raises(ValueError, UNDECLARED):
         getattr(Frequencies(WORDS, 1.0), call)(answer)
@@ -323,7 +323,7 @@ def test_invalid_shapes_of_answers():
         Frequencies(WORDS, 1.0).run(["never"], clip=True)
 
 
-@pytest.mark.parametrize(
+@each(
     "x",
     [
         [["never"], "often"],
@@ -386,7 +386,7 @@ def test_records_out_of_range(name, dtype, bad):
         call(x)
 
 
-@pytest.mark.parametrize("call", [*NUMBERS.values(), *ROWS.values()], ids=[*NUMBERS, *ROWS])
+@each("call", [*NUMBERS.values(), *ROWS.values()], ids=[*NUMBERS, *ROWS])
 def test_records_that_are_not_numbers(call):
     shape = (4,) if call in NUMBERS.values() else (4, 3)
     for dtype in ("object", "complex128", "U3", "S3", "bool", "datetime64[s]", "longdouble"):
@@ -398,7 +398,7 @@ def test_records_that_are_not_numbers(call):
         call(np.ma.masked_array(np.zeros(shape), True))
 
 
-@pytest.mark.parametrize("call", NUMBERS.values(), ids=NUMBERS)
+@each("call", NUMBERS.values(), ids=NUMBERS)
 def test_invalid_shapes_and_sizes_of_numbers(call):
     with raises(ValueError, "x must have shape (n,), or () for one record, got shape (5, 3)"):
         call(np.zeros((5, 3)))
@@ -408,7 +408,7 @@ def test_invalid_shapes_and_sizes_of_numbers(call):
         call([])
 
 
-@pytest.mark.parametrize("name", ROWS)
+@each("name", ROWS)
 def test_invalid_shapes_and_sizes_of_rows(name):
     for shape in ((), (5,), (2, 3, 3), (4, 0)):
         with pytest.raises(ValueError, match=rf"^x must have (shape|dim=3).*{re.escape(f'got shape {shape}')}$"):
@@ -474,7 +474,7 @@ CONFIDENCES = {
 }
 
 
-@pytest.mark.parametrize("call", CONFIDENCES.values(), ids=CONFIDENCES)
+@each("call", CONFIDENCES.values(), ids=CONFIDENCES)
 def test_invalid_confidence(call):
     for confidence in (0, 1, -0.5, 1.5):
         with raises(ValueError, f"confidence must be in (0, 1), got {confidence!r}"):

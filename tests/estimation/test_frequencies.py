@@ -89,11 +89,10 @@ CONTAINERS = {
 }
 
 
-@pytest.fixture(params=CONTAINERS.values(), ids=CONTAINERS)
-def container(request):
-    return request.param
+each_container = each("container", CONTAINERS.values(), ids=CONTAINERS)
 
 
+@each_container
 def test_labels_in_any_container_give_the_estimate_of_their_codes(container):
     codes = [WORDS.index(word) for word in ANSWERS]
     expected = Frequencies(3, 1.0).run(codes, rng=1)
@@ -105,6 +104,7 @@ def test_labels_in_any_container_give_the_estimate_of_their_codes(container):
 
 
 @each("wrong, count", [("seldom", 1), ("Often", 1), (None, 1)])
+@each_container
 def test_missing_and_undeclared_answers_are_errors(container, wrong, count):
     answers = list(ANSWERS)
     answers[37] = wrong
@@ -116,7 +116,7 @@ def test_missing_and_undeclared_answers_are_errors(container, wrong, count):
             getattr(Frequencies(WORDS, 1.0), call)(container(answers))
 
 
-@pytest.mark.parametrize(
+@each(
     "labels, values",
     [
         ((10, 20), np.array([10, 20, 20], np.uint8)),
@@ -191,7 +191,7 @@ def test_short_reports_are_used_and_described():
 # A mechanism instead of its name --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "mechanism, name",
     [
         (ldp.RandomizedResponse(5, 1.0), "k-ary"),

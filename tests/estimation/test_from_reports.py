@@ -11,6 +11,7 @@ import ldpfast as ldp
 from ldpfast.estimation import conditional_means, from_reports
 from ldpfast.results import DoubtfulWarning
 
+from ..support.cases import each
 from ..support.statistics import assert_coverage
 
 ROWS = [[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 4, 2]]
@@ -87,7 +88,7 @@ def test_a_rare_category_is_doubtful():
         conditional_means(rng.normal(size=300), channel.privatize(np.zeros(300, int), rng=1), channel)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (

@@ -9,9 +9,11 @@ import pytest
 
 from ldpfast.estimation import HistogramDensity
 
+from ..support.cases import each
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize("k", [2, 30])
+
+@each("epsilon", [0.1, 1.0, 4.0])
+@each("k", [2, 30])
 def test_unary_reports_have_half_the_variance_of_laplace_noise(epsilon, k):
     """Ratio of the variances 8 / a^2 and e^{a/2} / (e^{a/2} - 1)^2 = 1 / (4 sinh^2(a / 4)).
 

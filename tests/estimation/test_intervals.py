@@ -21,6 +21,7 @@ from ldpfast.estimation import (
 )
 from ldpfast.results import Normal, RandomScaling, SmallSampleWarning, random_scaling, random_scaling_quantile
 
+from ..support.cases import each
 from ..support.statistics import ALPHA, bernstein_radius
 
 SEED = 20240611
@@ -82,7 +83,7 @@ SUFFICIENT = {
 
 
 @pytest.mark.filterwarnings("error", "ignore::ldpfast.DoubtfulWarning")
-@pytest.mark.parametrize("run, least", SUFFICIENT.values(), ids=SUFFICIENT)
+@each("run, least", SUFFICIENT.values(), ids=SUFFICIENT)
 def test_too_few_reports_for_an_interval_are_a_warning(run, least):
     assert run(np.zeros(least)).n == least
     if least > 1:

@@ -13,6 +13,7 @@ import ldpfast as ldp
 from ldpfast import designs
 from ldpfast.estimation import from_reports, joint
 
+from ..support.cases import each
 from ..support.statistics import assert_coverage
 
 THREE = [[6, 1, 1], [1, 5, 2], [1, 2, 5]]
@@ -73,7 +74,7 @@ def test_three_questions_and_infinite_epsilon():
     assert joint(list(x), [designs.warner(0.9), plain, designs.mangat(0.5)]).value.sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: joint([[0]], [THREE]), "reports and designs must be as many, at least 2, got 1 and 1"),

@@ -16,6 +16,7 @@ from ldpfast.estimation._range_queries import best_branching
 from ldpfast.estimation._range_tree import Haar, Hierarchy, Weights
 from ldpfast.mechanisms import TreeResponse
 
+from ..support.cases import each
 from ..support.examples import assert_same, assert_same_estimate
 from ..support.statistics import ALPHA, assert_coverage
 
@@ -322,7 +323,7 @@ def test_a_problem_is_what_its_description_says(problem):
     assert RangeQueries(64, 1.0).mechanism == RangeQueries(64, 1.0, branching=4).mechanism
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
+@each("threads", [1, 2, 5])
 def test_threads_change_nothing(problem, threads):
     x, before = records(problem.k, 60_000, 3), ldp.get_num_threads()
     expected = problem.run(x, rng=3)

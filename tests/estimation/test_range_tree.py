@@ -11,6 +11,7 @@ from ldpfast.estimation._range_tree import Haar, Hierarchy, Weights, mean_range_
 from ldpfast.mechanisms import TreeResponse
 from ldpfast.mechanisms._tree_sets import ProjectiveLevel
 
+from ..support.cases import each
 from ..support.tree_levels import decoded_codes
 
 TREES = [
@@ -100,7 +101,7 @@ def range_variances(covariance):
     return low, high, below[low, low] + below[high, high] - 2 * below[low, high]
 
 
-@pytest.mark.parametrize("mechanism", HIERARCHIES, ids=repr)
+@each("mechanism", HIERARCHIES, ids=repr)
 def test_estimates_are_those_of_dense_generalized_least_squares(mechanism):
     rng, counts = np.random.default_rng(1), counts_of(mechanism, 2)
     numbers = [rng.normal(size=level.nodes) for level in mechanism.levels]
@@ -109,7 +110,7 @@ def test_estimates_are_those_of_dense_generalized_least_squares(mechanism):
     np.testing.assert_allclose(tree_of(mechanism, numbers, counts).shares[-1], expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+@each("mechanism", TREES, ids=repr)
 def test_estimates_are_unbiased_and_consistent(mechanism):
     """The shares of the nodes add up to those of their parents; exact numbers give exact shares."""
     rng, counts = np.random.default_rng(1), counts_of(mechanism, 3)
@@ -122,7 +123,7 @@ def test_estimates_are_unbiased_and_consistent(mechanism):
         np.testing.assert_allclose(np.add.reduceat(lower, starts), upper, atol=1e-12)
 
 
-@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+@each("mechanism", TREES, ids=repr)
 def test_variances_are_exact(mechanism):
     """All ranges, prefixes and bins, for populations with few and with many frequent bins.
 
@@ -143,7 +144,7 @@ def test_variances_are_exact(mechanism):
         np.testing.assert_allclose(prefixes, expected[low == 0], **tolerance)
 
 
-@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+@each("mechanism", TREES, ids=repr)
 def test_steps_are_at_least_the_largest_coefficients(mechanism):
     """The coefficients of all numbers, by dense matrices; the bound is not far above them."""
     counts, k = counts_of(mechanism, 5), mechanism.k
@@ -160,7 +161,7 @@ def test_steps_are_at_least_the_largest_coefficients(mechanism):
     assert (steps <= exact * 2 + 1e-12).mean() > 0.5
 
 
-@pytest.mark.parametrize("mechanism", HIERARCHIES, ids=repr)
+@each("mechanism", HIERARCHIES, ids=repr)
 def test_mean_variance_of_all_ranges(mechanism):
     """The covariance of least squares if all numbers of a level have the mean variance of the level."""
     h = len(mechanism.levels)
@@ -198,7 +199,7 @@ def test_chunks_and_threads_change_no_bit(mechanism, monkeypatch):
     np.testing.assert_allclose(tree.variance(weights), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+@each("mechanism", TREES, ids=repr)
 def test_noisy_shares_give_variances_that_are_possible(mechanism):
     """For few reports the squares of estimated means can exceed the moments."""
     rng = np.random.default_rng(1)

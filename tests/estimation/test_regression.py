@@ -144,7 +144,7 @@ def test_feature_names_are_kept_and_checked(kind):
 # Invalid input --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["predict", "interval", "summary", "plug_in_covariance", "score"])
+@each("method", ["predict", "interval", "summary", "plug_in_covariance", "score"])
 def test_methods_before_fit_raise_not_fitted_error(kind, method):
     arguments = {"predict": (X,), "plug_in_covariance": (np.eye(4),), "score": (X, Y)}.get(method, ())
     with pytest.raises(NotFittedError):
@@ -181,8 +181,8 @@ def test_fit_names_the_invalid_parameter(kind, name, value, error):
     assert not hasattr(model, "estimate_")
 
 
-@pytest.mark.parametrize("kind", REGRESSORS)
-@pytest.mark.parametrize("residual, error", [(0, ValueError), (None, ValueError), ("1", TypeError)])
+@each("kind", REGRESSORS)
+@each("residual, error", [(0, ValueError), (None, ValueError), ("1", TypeError)])
 def test_invalid_residual_is_named(kind, residual, error):
     with pytest.raises(error, match=r"^residual must be "):
         kind(residual=residual).fit(X, Y)
@@ -217,7 +217,7 @@ def test_message_does_not_contain_the_single_class():
 # Classes --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "labels",
     [np.array([0, 1]), np.array([False, True]), np.array(["no", "yes"]), np.array(["no", "yes"], object), [-1.0, 2.0]],
     ids=str,
@@ -286,7 +286,7 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+@each("state", STATES.values(), ids=STATES)
 def test_equal_random_states_give_equal_models(kind, state):
     first, second = kind(random_state=state()).fit(X, Y), kind(random_state=state()).fit(X, Y)
     assert_same_model(first, second)
@@ -296,7 +296,7 @@ def test_equal_random_states_give_equal_models(kind, state):
         assert_same_model(first.fit(X, Y), second)
 
 
-@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+@each("state", STATES.values(), ids=STATES)
 def test_random_state_continues_in_partial_fit(kind, state):
     a, b = kind(random_state=state()), kind(random_state=state())
     for rows in (slice(0, 100), slice(100, 400)):
@@ -309,7 +309,7 @@ def test_fits_without_random_state_differ(kind):
     assert len({kind().fit(X, Y).coef_.tobytes() for _ in range(5)}) == 5
 
 
-@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+@each("covariance", ["diagonal", "full"])
 def test_model_can_be_pickled_between_batches(kind, covariance):
     model = kind(random_state=5, covariance=covariance).partial_fit(X[:100], Y[:100])
     twin = pickle.loads(pickle.dumps(model))
@@ -329,7 +329,7 @@ def test_single_precision_gives_nearly_the_same_coefficients(kind):
     np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("norm", ["l2", "linf"])
+@each("norm", ["l2", "linf"])
 def test_rows_are_clipped_to_the_radius(kind, norm):
     """Rows outside of the ball, scaled by powers of two up to 2^36, are equal after clipping."""
     outside = 2 * (X / np.linalg.norm(X, axis=1, keepdims=True) if norm == "l2" else np.sign(X))
@@ -357,8 +357,8 @@ def test_shuffle_uses_each_row_once(kind):
 # Published attributes -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+@each("intercept", [True, False])
+@each("covariance", ["diagonal", "full"])
 def test_shapes_of_attributes_and_intervals(kind, intercept, covariance):
     model = kind(random_state=0, fit_intercept=intercept, covariance=covariance).fit(X, Y)
     dim = 3 + intercept
@@ -381,7 +381,7 @@ def test_shapes_of_attributes_and_intervals(kind, intercept, covariance):
     assert (np.linalg.eigvalsh(matrix) > 0).all()
 
 
-@pytest.mark.parametrize("scaling", [None, 0.25])
+@each("scaling", [None, 0.25])
 def test_full_covariance_has_the_diagonal(kind, scaling):
     full, diagonal = (
         kind(random_state=0, covariance=c, intercept_scaling=scaling).fit(X, Y) for c in ("full", "diagonal")
@@ -430,9 +430,7 @@ def model_data(family, n, rng):
     return x, z + rng.random(n) - 0.5 if family == "linear" else 2 * np.exp(z) * rng.integers(0, 2, n)
 
 
-@pytest.mark.parametrize(
-    "norm, noise", [("l2", "half-space"), ("linf", "half-space"), ("l2", "laplace"), ("linf", "laplace")]
-)
+@each("norm, noise", [("l2", "half-space"), ("linf", "half-space"), ("l2", "laplace"), ("linf", "laplace")])
 def test_known_coefficients_are_recovered(kind, norm, noise):
     """Errors are within eight asymptotic standard errors, plus a tenth of the largest coefficient.
 
@@ -481,7 +479,7 @@ def test_import_error_names_the_missing_extra():
 
 
 @pytest.mark.filterwarnings("default::ldpfast.ClippedWarning")
-@pytest.mark.parametrize("norm", ["l2", "linf"])
+@each("norm", ["l2", "linf"])
 def test_clipped_rows_are_a_warning(kind, norm):
     """With their share, once per call; rows on the boundary are not clipped."""
     options = {} if kind is LogisticRegression else {"residual": 2.0}

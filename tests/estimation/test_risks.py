@@ -14,6 +14,7 @@ from ldpfast import RankedSigns, SampledCube
 from ldpfast.estimation import Frequencies, HistogramDensity, SeriesDensity, TruncatedMean, VectorMean
 from ldpfast.mechanisms import for_ball
 
+from ..support.cases import each
 from ..support.noise_scales import l2_scale, linf_scale, sign_bit_factor
 from ..support.statistics import ALPHA, bernstein_radius
 
@@ -195,7 +196,7 @@ RATES = {
 }
 
 
-@pytest.mark.parametrize("rate, risk", RATES.values(), ids=RATES)
+@each("rate, risk", RATES.values(), ids=RATES)
 def test_risk_bounds_fall_at_the_optimal_rates(rate, risk):
     """Slopes of the exact bounds over four decades. Rounding the number of terms moves single points."""
     sizes = np.geomspace(1e7, 1e11, 25).astype(int)

@@ -45,7 +45,7 @@ def test_reports_equal_the_reference(isa, terms, n, dtype):
     assert_same(signs, reference.series_reports(kernel, KEY, 3, x[:n]))
 
 
-@pytest.mark.parametrize("terms", [1, 32, 33, 1000, 65536])
+@each("terms", [1, 32, 33, 1000, 65536])
 def test_cosines_of_the_reference_have_the_stated_accuracy(terms):
     """The reference computes in the single precision of the kernel, and the reports are equal."""
     x = np.random.default_rng(terms).random(1000 if terms < 2000 else 50)
@@ -54,7 +54,7 @@ def test_cosines_of_the_reference_have_the_stated_accuracy(terms):
     assert (error <= POINT + HARMONIC * (np.arange(terms) // 2 + 1)).all()
 
 
-@pytest.mark.parametrize("terms", [1, 2, 32, 33, 100])
+@each("terms", [1, 2, 32, 33, 100])
 def test_the_sign_changes_exactly_at_the_threshold(isa, terms):
     """One unit more in `heads` changes the sign of exactly the report whose word equals the old threshold."""
     n, x = 20, np.linspace(0, 1, 20)
@@ -70,7 +70,7 @@ def test_the_sign_changes_exactly_at_the_threshold(isa, terms):
         assert not np.delete(changed, person, axis=0).any()
 
 
-@pytest.mark.parametrize("terms", [1, 31, 64])
+@each("terms", [1, 31, 64])
 def test_reports_of_two_records_are_equal_or_opposite(isa, terms):
     """Under one key, whatever the record is: also NaN, infinite and huge ones."""
     for dtype in (np.float32, np.float64):
@@ -111,7 +111,7 @@ def expected_report(coordinates: tuple[Fraction, ...], p: Fraction) -> list[Frac
     return mean
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+@each("k", [1, 2, 3, 4, 5])
 def test_the_mean_is_exact_where_coordinates_share_their_rounding(k):
     """Enumerated in fractions: the mean of a report is the record divided by the scale, for any joint rounding."""
     p = Fraction(3, 4)

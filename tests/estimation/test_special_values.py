@@ -181,8 +181,8 @@ def test_variances_have_no_warning_or_an_error_about_x(kind, dtype):
         assert found.startswith("x must ") or not found, what
 
 
-@pytest.mark.parametrize("upper, inside", [(1e100, 0.0), (3e38, 1.0), (1e-44, 0.0)])
-@pytest.mark.parametrize("make", [ON_INTERVALS["SignBit"], ON_INTERVALS["series"], ON_INTERVALS["box"]])
+@each("upper, inside", [(1e100, 0.0), (3e38, 1.0), (1e-44, 0.0)])
+@each("make", [ON_INTERVALS["SignBit"], ON_INTERVALS["series"], ON_INTERVALS["box"]])
 def test_interval_beyond_single_precision_holds_its_finite_numbers_only(make, upper, inside):
     question = make(-upper, upper)
     shape = (1,) if question.domain.width is None else (1, question.domain.width)

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from ldpfast.estimation import TruncatedMean
 
+from ..support.cases import each
 from ..support.noise_scales import sign_bit_factor
 
 NOISES = ["laplace", "sign-bit"]
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@each("noise", NOISES)
+@each("epsilon", [0.5, 1.0, 3.0])
 def test_mean_squared_error_is_the_sum_of_its_parts(noise, epsilon):
     values, level, n = np.array([-5.0, -1.0, 0.0, 0.5, 1.5, 9.0]), 2.0, 50
     problem = TruncatedMean(epsilon, moment=2, radius=10.0, n=n, method=level, noise=noise)
@@ -32,7 +33,7 @@ def test_mean_squared_error_is_the_sum_of_its_parts(noise, epsilon):
     assert error.total == error.sampling + error.noise + error.squared_bias
 
 
-@pytest.mark.parametrize(
+@each(
     "moment, level, values",
     [
         (2, 1.0, [2, 0, 0, 0]),  # mass (r / x0)^k at x0 = k T / (k - 1)
@@ -68,8 +69,8 @@ def test_no_distribution_with_the_moment_exceeds_the_bounds(values, moment, radi
     assert error.total <= bound.total * (1 + 1e-6)  # noise on a grid depends on the value in this digit
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("moment", [1.2, 2, 3, 10])
+@each("noise", NOISES)
+@each("moment", [1.2, 2, 3, 10])
 def test_levels_of_the_methods(moment, noise):
     """ "paper": r (n epsilon^2)^(1/(2k)). "optimal": the smallest sum of noise and squared bias."""
     n, epsilon, radius = 10_000, 0.5, 3.0

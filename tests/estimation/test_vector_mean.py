@@ -13,6 +13,7 @@ from ldpfast.estimation import VectorMean
 from ldpfast.estimation._region import Spread, largest_quantile, least_probability, mixture_probability
 from ldpfast.mechanisms import for_ball, for_box
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.examples import assert_same
 from ..support.noise_scales import l2_scale, linf_scale
@@ -55,7 +56,7 @@ def test_region_is_an_ellipsoid_around_the_value():
 # The mechanism of a ball ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim, epsilon", [(1, 1.0), (2, 1.0), (10, 4.0), (512, 8.0), (20_000, 4.0)])
+@each("dim, epsilon", [(1, 1.0), (2, 1.0), (10, 4.0), (512, 8.0), (20_000, 4.0)])
 def test_the_default_for_a_box_is_the_mechanism_with_the_smallest_error(dim, epsilon):
     problem = VectorMean(dim, epsilon, norm="linf", radius=2.0)
     half_spaces = VectorMean(dim, epsilon, norm="linf", radius=2.0, mechanism="half-space")
@@ -67,7 +68,7 @@ def test_the_default_for_a_box_is_the_mechanism_with_the_smallest_error(dim, eps
     assert ends.mechanism == for_box(dim, epsilon)
 
 
-@pytest.mark.parametrize("dim, sampled, threshold", [(1, 1, 1), (4, 4, 3), (5, 5, 3), (5, 3, 2), (4, 2, 2), (6, 1, 1)])
+@each("dim, sampled, threshold", [(1, 1, 1), (4, 4, 3), (5, 5, 3), (5, 3, 2), (4, 2, 2), (6, 1, 1)])
 def test_the_moment_along_a_vertex_is_that_of_the_channel(dim, sampled, threshold):
     """And the mean square of a coordinate, which is the mean of the moments in all directions."""
     cube = ldp.SampledCube(dim, 3.0, radius=2.0, sampled=sampled, threshold=threshold)
@@ -91,7 +92,7 @@ def test_regions_of_boxes_cover(dim, epsilon):
         assert_coverage(hits, runs, 0.94, detects=0.88)
 
 
-@pytest.mark.parametrize("dim, epsilon", [(1, 1.0), (3, 1.0), (100, 16.0), (512, 8.0), (20_000, 4.0)])
+@each("dim, epsilon", [(1, 1.0), (3, 1.0), (100, 16.0), (512, 8.0), (20_000, 4.0)])
 def test_the_default_for_a_ball_is_the_mechanism_with_the_smallest_error(dim, epsilon):
     problem = VectorMean(dim, epsilon, radius=2.0)
     assert problem.mechanism == for_ball(dim, epsilon, radius=2.0)
@@ -114,10 +115,8 @@ def test_the_error_of_512_dimensions_at_epsilon_8():
     np.testing.assert_allclose((estimate.stderr**2).sum() * n, problem.mechanism.scale**2, rtol=0.03)
 
 
-@pytest.mark.parametrize(
-    "mechanism", [ldp.RankCodebook(5, 4.0, vectors=8), ldp.RankedSigns(5, 4.0, signs=3), "half-space"]
-)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@each("mechanism", [ldp.RankCodebook(5, 4.0, vectors=8), ldp.RankedSigns(5, 4.0, signs=3), "half-space"])
+@each("dtype", ["float32", "float64"])
 def test_reports_are_those_of_the_mechanism(mechanism, dtype):
     problem = VectorMean(5, 4.0, mechanism=mechanism)
     x = (np.eye(5)[[0, 1, 4] * 50] * 0.7).astype(dtype)
@@ -131,7 +130,7 @@ def test_reports_are_those_of_the_mechanism(mechanism, dtype):
     np.testing.assert_array_equal(estimate.stderr, raw.stderr)
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments, error, message",
     [
         (
@@ -169,7 +168,7 @@ def test_a_mechanism_for_other_records_is_refused(arguments, error, message):
 # Regions --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "dim, directions, rest",
     [
         (1, 1, 0.0),

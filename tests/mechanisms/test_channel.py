@@ -8,6 +8,8 @@ import pytest
 import ldpfast as ldp
 from ldpfast.reports import Codes
 
+from ..support.cases import each
+
 EPSILONS = [0.1, 0.5, 1.0, 3.0]
 SETS = ldp.HadamardResponse | ldp.ProjectiveGeometryResponse | ldp.SubsetSelection
 FINITE = [
@@ -24,9 +26,7 @@ FINITE = [
 ]
 
 
-@pytest.fixture(params=FINITE, ids=repr)
-def mechanism(request):
-    return request.param
+each_mechanism = each("mechanism", FINITE, ids=repr)
 
 
 def all_reports(mechanism):
@@ -60,12 +60,14 @@ def inputs(mechanism):
     return np.eye(mechanism.domain.k if isinstance(mechanism, SETS) else mechanism.report.k)
 
 
+@each_mechanism
 def test_epsilon_realized_is_that_of_the_channel(mechanism):
     assert mechanism.channel().epsilon() == mechanism.epsilon_realized <= mechanism.epsilon
     assert mechanism.epsilon - mechanism.epsilon_realized <= 1e-5 * mechanism.epsilon
 
 
 @pytest.mark.claim("Reports that no client can send are refused, and all others are counted.", "Bad input")
+@each_mechanism
 def test_a_report_is_accepted_if_and_only_if_some_input_gives_it(mechanism):
     possible = mechanism.channel().matrix.any(axis=0)
     for report, valid in zip(all_reports(mechanism), possible, strict=True):
@@ -73,6 +75,7 @@ def test_a_report_is_accepted_if_and_only_if_some_input_gives_it(mechanism):
 
 
 @pytest.mark.claim("Estimates are unbiased.", "Estimates")
+@each_mechanism
 def test_decoded_reports_are_unbiased(mechanism):
     """The mean of all decoded reports under the channel is the input."""
     decoded = decoded_reports(mechanism)
@@ -82,6 +85,7 @@ def test_decoded_reports_are_unbiased(mechanism):
 
 
 @pytest.mark.claim("Stated variances are exact.", "Estimates")
+@each_mechanism
 def test_the_variance_is_that_of_the_channel(mechanism):
     matrix, decoded, mean = mechanism.channel().matrix, decoded_reports(mechanism), inputs(mechanism)
     variance = matrix @ decoded**2 - mean**2

@@ -27,7 +27,7 @@ INTERVAL = [
 ]
 
 
-@pytest.mark.parametrize("epsilon, kind", INTERVAL)
+@each("epsilon, kind", INTERVAL)
 def test_the_interval_mechanism_has_the_smaller_largest_variance(epsilon, kind):
     chosen = for_interval(-3.0, 5.0, epsilon)
     assert isinstance(chosen, kind)
@@ -100,8 +100,8 @@ def test_reports_of_numbers_fit_the_size():
     assert for_interval(0, 1, 4.0, max_bits=5) == ldp.Window(0, 1, 4.0, outputs=32)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])
-@pytest.mark.parametrize("dim", [1, 2, 10, 100, 5000])
+@each("epsilon", [0.5, 2.0, 4.0, 8.0])
+@each("dim", [1, 2, 10, 100, 5000])
 def test_the_mechanism_of_the_box(dim, epsilon):
     chosen = for_box(dim, epsilon, radius=2.0)
     assert chosen.worst_variance <= min(
@@ -117,8 +117,8 @@ def test_fewer_coordinates_are_sampled_for_short_reports():
     assert [for_box(1000, 4.0, max_bits=bits).sampled for bits in (11, 22, 33, 44)] == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
-@pytest.mark.parametrize("dim", [1, 3, 100])
+@each("epsilon", [0.5, 2.0, 8.0])
+@each("dim", [1, 3, 100])
 def test_the_mechanism_of_the_ball(dim, epsilon):
     chosen = for_ball(dim, epsilon)
     assert chosen.scale <= min(ldp.L2Ball(dim, epsilon).scale, ldp.RankCodebook(dim, epsilon).scale)
@@ -133,7 +133,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize("dim, epsilon, most", ERRORS)
+@each("dim, epsilon, most", ERRORS)
 def test_the_error_of_the_mechanism_of_the_ball(dim, epsilon, most):
     chosen = for_ball(dim, epsilon)
     assert chosen.scale**2 - 1 <= most
@@ -178,7 +178,7 @@ def test_the_ideal_mechanism_must_be_allowed():
     assert isinstance(for_ball(100, 4.0, allow_ideal=True), ldp.PrivUnit)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: for_categories(100, 1.0, max_bits=3), "max_bits must be at least 7 for these arguments, got 3"),
@@ -196,7 +196,7 @@ def test_bad_arguments(call, message):
         call()
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: for_categories(9, 1.0, max_bits=2.5), "max_bits must be an integer, got float"),

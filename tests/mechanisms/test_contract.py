@@ -23,7 +23,7 @@ from ldpfast.mechanisms._likelihood import Examples
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.reports import SampledSigns
 
-from ..support.cases import each, each_example
+from ..support.cases import each, each_example, each_kind
 from ..support.examples import (
     CATEGORIES,
     GRADIENTS,
@@ -457,6 +457,7 @@ def test_the_same_seed_gives_the_same_reports_and_another_seed_others(example, m
     assert mechanism.privatize(x).tobytes() != mechanism.privatize(x).tobytes()
 
 
+@each_kind
 def test_seeds_are_seed_sequences(kind):
     x = kind.records(20)
     expected = kind.mechanism.privatize(x, rng=7)
@@ -465,6 +466,7 @@ def test_seeds_are_seed_sequences(kind):
 
 
 @each("call", ["privatize", "run"])
+@each_kind
 def test_a_generator_is_advanced_by_32_bytes(kind, call):
     for wrap in (np.random.Generator, lambda bits: bits):
         used, same = np.random.PCG64(3), np.random.Generator(np.random.PCG64(3))
@@ -473,6 +475,7 @@ def test_a_generator_is_advanced_by_32_bytes(kind, call):
         assert np.random.Generator(used).bytes(64) == same.bytes(64)
 
 
+@each_kind
 def test_a_generator_gives_other_reports_on_the_next_call(kind):
     x, rng = kind.records(2000), np.random.default_rng(3)
     assert kind.mechanism.privatize(x, rng=rng).tobytes() != kind.mechanism.privatize(x, rng=rng).tobytes()
@@ -642,9 +645,9 @@ def test_clip_projects_numbers_on_the_interval(mechanism, dtype):
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("ties", ["keep", "thin"])
-@pytest.mark.parametrize("dim", [1, 8, 27, 100])
+@each("dtype", ["float32", "float64"])
+@each("ties", ["keep", "thin"])
+@each("dim", [1, 8, 27, 100])
 def test_clip_projects_coordinates_on_the_cube(dim, ties, dtype):
     mechanism = ldp.LinfBall(dim, 1.0, radius=2.0, ties=ties)
     x = np.resize(np.array([-np.inf, -1e30, -2.5, np.nan, 0.25, 3.5, 1e30, np.inf], dtype), (200, dim))
@@ -653,7 +656,7 @@ def test_clip_projects_coordinates_on_the_cube(dim, ties, dtype):
     assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(clean, rng=5))
 
 
-@pytest.mark.parametrize(
+@each(
     "example",
     [kind for kind in KINDS if kind.mechanism.domain.clips and not kind.mechanism.domain.reads_columns],
     ids=str,
@@ -677,8 +680,8 @@ def test_clipped_records_have_the_reports_of_the_nearest_valid_records(example):
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("dim", [1, 2, 33])
+@each("dtype", ["float32", "float64"])
+@each("dim", [1, 2, 33])
 def test_clip_projects_rows_on_the_ball(dim, dtype):
     """Powers of two keep the direction exactly, so the reports are those of the projected rows."""
     mechanism = ldp.L2Ball(dim, 1.0)
@@ -689,8 +692,8 @@ def test_clip_projects_rows_on_the_ball(dim, dtype):
         assert_reports_equal_to(mechanism, expected, surface * np.dtype(dtype).type(factor), clip=True)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("dim", [1, 2, 33])
+@each("dtype", ["float32", "float64"])
+@each("dim", [1, 2, 33])
 def test_clip_maps_rows_with_nan_to_the_center_of_the_ball(dim, dtype):
     """The report of the center has mean zero for all values of the other coordinates of the row."""
     mechanism, n = ldp.L2Ball(dim, 20.0), 20_000
@@ -849,6 +852,7 @@ def test_every_mechanism_is_in_the_list():
 
 
 @each("clip", [0, 1, "no", None])
+@each_kind
 def test_clip_is_a_bool(kind, clip):
     mechanism, records = kind.mechanism, kind.records(3)
     for call in (mechanism.privatize, mechanism.run):
@@ -908,7 +912,7 @@ NUMBERS = [0.5, math.nan, 7.0, 1.0, -math.inf]
 NAN_TEXT, CLIPPED_TEXT = "had NaN, which counts as the center", "were clipped to the domain"
 
 
-@pytest.mark.parametrize(
+@each(
     "target, records",
     [
         (ldp.SignBit(0, 1, 1.0), NUMBERS),

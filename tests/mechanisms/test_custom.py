@@ -25,6 +25,7 @@ from ldpfast.mechanisms import _pipeline
 from ldpfast.reports import Codes
 from ldpfast.results import MatrixDebiasing
 
+from ..support.cases import each
 from ..support.documentation import python_blocks
 from ..support.errors import CLIP_HINT, raises
 from ..support.examples import assert_same, assert_same_estimate, records_of
@@ -120,9 +121,7 @@ FROM_CHANNEL = MECHANISMS[:3]
 FROM_BLOCKS = MECHANISMS[3:]
 
 
-@pytest.fixture(params=MECHANISMS, ids=repr)
-def mechanism(request):
-    return request.param
+each_mechanism = each("mechanism", MECHANISMS, ids=repr)
 
 
 def given_words(*columns):
@@ -165,6 +164,7 @@ def extreme_records(mechanism):
 # Exact properties -----------------------------------------------------------------------------------------------------
 
 
+@each_mechanism
 def test_the_largest_ratio_is_the_realized_epsilon(mechanism):
     """Exact ratios of the probabilities of a report for two records, by enumeration of all words."""
     counts = [counts_of(mechanism, record).tolist() for record in extreme_records(mechanism)]
@@ -202,6 +202,7 @@ def inner_records(mechanism):
     return records
 
 
+@each_mechanism
 def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechanism):
     """Sums over all reports, with their exact probabilities."""
     records = inner_records(mechanism)
@@ -216,6 +217,7 @@ def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechani
 
 
 @pytest.mark.long
+@each_mechanism
 def test_worst_variance_bounds_the_variance_of_every_population(mechanism):
     """Variance of noise and sampling, for populations that are uniform on a pair of records."""
     decoded = mechanism.decode(np.arange(mechanism.report.k, dtype=mechanism.report.code))
@@ -231,6 +233,7 @@ def test_worst_variance_bounds_the_variance_of_every_population(mechanism):
 # Methods of the base class --------------------------------------------------------------------------------------------
 
 
+@each_mechanism
 def test_reports_have_the_dtype_and_shape_of_the_format(mechanism):
     x = records_of(mechanism, 50)
     reports = mechanism.privatize(x)
@@ -245,6 +248,7 @@ def test_reports_have_the_dtype_and_shape_of_the_format(mechanism):
     assert_same(out, mechanism.privatize(x, rng=5))
 
 
+@each_mechanism
 def test_the_same_seed_gives_the_same_reports_and_another_seed_others(mechanism):
     x = records_of(mechanism, 2000)
     reports = mechanism.privatize(x, rng=1)
@@ -253,13 +257,15 @@ def test_the_same_seed_gives_the_same_reports_and_another_seed_others(mechanism)
     assert (mechanism.privatize(x) != mechanism.privatize(x)).any()
 
 
+@each_mechanism
 def test_blocks_have_their_own_words(mechanism):
     rows = mechanism._pipeline.kernel.rows
     reports = mechanism.privatize(np.repeat(records_of(mechanism, 1), 2 * rows, axis=0), rng=1)
     assert (reports[:rows] != reports[rows:]).any()
 
 
-@pytest.mark.parametrize("piece_bytes", [1, _pipeline.PIECE_BYTES])
+@each("piece_bytes", [1, _pipeline.PIECE_BYTES])
+@each_mechanism
 def test_run_equals_estimate_of_privatize(mechanism, piece_bytes, monkeypatch):
     monkeypatch.setattr(_pipeline, "PIECE_BYTES", piece_bytes)
     for n in (1, 4095, 4097, 3 * 4096 + 7):
@@ -267,6 +273,7 @@ def test_run_equals_estimate_of_privatize(mechanism, piece_bytes, monkeypatch):
         assert_same_estimate(mechanism.run(x, rng=5), mechanism.estimate(mechanism.privatize(x, rng=5)))
 
 
+@each_mechanism
 def test_the_number_of_threads_changes_nothing(mechanism, threads, monkeypatch):
     x = records_of(mechanism, 7 * 4096 + 5)
     reports, estimate = mechanism.privatize(x, rng=5), mechanism.run(x, rng=5)
@@ -278,6 +285,7 @@ def test_the_number_of_threads_changes_nothing(mechanism, threads, monkeypatch):
     assert mechanism.aggregator().update(reports).to_bytes() == aggregated
 
 
+@each_mechanism
 def test_the_estimate_is_the_mean_of_the_decoded_reports(mechanism):
     reports = mechanism.privatize(records_of(mechanism, 500), rng=5)
     estimate, decoded = mechanism.estimate(reports), mechanism.decode(reports)
@@ -290,6 +298,7 @@ def test_the_estimate_is_the_mean_of_the_decoded_reports(mechanism):
     assert (estimate.value < high).all()
 
 
+@each_mechanism
 def test_aggregators_merge_and_return_from_their_bytes(mechanism):
     reports = mechanism.privatize(records_of(mechanism, 300), rng=5)
     whole = mechanism.aggregator().update(reports)
@@ -302,6 +311,7 @@ def test_aggregators_merge_and_return_from_their_bytes(mechanism):
     assert repr(mechanism) in repr(whole)
 
 
+@each_mechanism
 def test_invalid_reports_are_rejected(mechanism):
     k, aggregator = mechanism.report.k, mechanism.aggregator()
     with raises(ValueError, f"reports must be codes in [0, {k}); index 1 is outside"):
@@ -351,8 +361,8 @@ class CustomEncoded(CustomTrusting):
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
-@pytest.mark.parametrize("kind", [CustomTrusting, CustomEncoded])
+@each("dtype", ["float32", "float64", "float16"])
+@each("kind", [CustomTrusting, CustomEncoded])
 def test_records_are_clipped_before_custom_code_sees_them(kind, dtype):
     """Equal reports for a record outside and the nearest valid one, so that their probabilities have the ratio 1."""
     mechanism, n = kind(), 8 * 600
@@ -371,6 +381,7 @@ def test_records_are_clipped_before_custom_code_sees_them(kind, dtype):
         assert_same(mechanism.privatize(record, rng=5, clip=True), mechanism.privatize(valid, rng=5))
 
 
+@each_mechanism
 def test_repr_dict_pickle_and_copy_give_equal_mechanisms(mechanism):
     names = {"CustomCircle": CustomCircle, "CustomForced": CustomForced, "CustomCoordinate": CustomCoordinate}
     described = json.loads(json.dumps(mechanism.to_dict()))
@@ -392,12 +403,14 @@ def test_repr_dict_pickle_and_copy_give_equal_mechanisms(mechanism):
     assert len(set(MECHANISMS)) == len(MECHANISMS)
 
 
+@each_mechanism
 def test_mechanisms_are_frozen(mechanism):
     for name in (*mechanism.parameter_names(), "epsilon_realized", "new"):
         with pytest.raises(AttributeError):
             setattr(mechanism, name, 2)
 
 
+@each_mechanism
 def test_queries_can_hold_custom_mechanisms(mechanism):
     query = ldp.Query(3, mechanism)
     other = ldp.Query.from_bytes(query.to_bytes())
@@ -409,6 +422,7 @@ def test_queries_can_hold_custom_mechanisms(mechanism):
 # Audit and comparison -------------------------------------------------------------------------------------------------
 
 
+@each_mechanism
 def test_an_audit_confirms_the_realized_epsilon(mechanism):
     """The lower bound holds with a confidence of 1 - ALPHA, and is near the true value."""
     x, *_, opposite = extreme_records(mechanism)
@@ -573,7 +587,7 @@ def test_rows_have_the_shape_of_the_channel():
         CustomRows(((3, -1), (1, 1)))
 
 
-@pytest.mark.parametrize(
+@each(
     "made, error, message",
     [
         ([0, 5], ValueError, "reports must be codes in [0, 2); index 1 is outside"),
@@ -634,7 +648,7 @@ def test_without_a_variance_there_is_a_clear_error():
 N = 200_000
 
 
-@pytest.mark.parametrize("bound", [2, 3, 7, 1000, (1 << 63) + 1, 3 << 62, (1 << 64) - 1, 1 << 64])
+@each("bound", [2, 3, 7, 1000, (1 << 63) + 1, 3 << 62, (1 << 64) - 1, 1 << 64])
 def test_integers_below_a_bound_are_uniform(bound):
     """Shares of at most 8 ranges of equal size. Detects 0.8 percentage points in a range.
 
@@ -658,6 +672,7 @@ def test_integers_of_different_blocks_and_calls_are_independent():
         assert_counts((a == b).sum(), N, 1 / 8, detects=0.006, alpha=ALPHA / 6)
 
 
+@each_mechanism
 def test_reports_follow_the_channel(mechanism):
     """Detects errors of a cell above 0.9 percentage points."""
     for record in extreme_records(mechanism):
@@ -668,6 +683,7 @@ def test_reports_follow_the_channel(mechanism):
         assert_counts(observed, N, counts / counts.sum(), detects=0.009, alpha=each)
 
 
+@each_mechanism
 def test_estimates_have_the_mean_of_the_records(mechanism):
     """Bernstein's inequality with the exact variance of each record; detects a bias of seven standard errors."""
     x = records_of(mechanism, N)

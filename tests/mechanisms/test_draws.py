@@ -11,6 +11,7 @@ import pytest
 
 from ldpfast.mechanisms._draws import dot, heads, multinomial, ones_by_column, sample, shares_of, uniform
 
+from ..support.cases import each
 from ..support.statistics import assert_counts, normal_margin
 
 SEED = 20261122
@@ -29,7 +30,7 @@ def rows_of(drawn):
     return Counter(map(tuple, drawn.tolist()))
 
 
-@pytest.mark.parametrize("weights", [(1,), (3, 1), (1, 0, 2), (5, 1, 1, 2, 3), (1, 2, 3, 4, 5, 6, 0, 0, 7)])
+@each("weights", [(1,), (3, 1), (1, 0, 2), (5, 1, 1, 2, 3), (1, 2, 3, 4, 5, 6, 0, 0, 7)])
 def test_multinomial_counts_of_three_people(weights):
     people = np.full(DRAWS, 3)
     drawn = multinomial(np.random.default_rng(SEED), people, weights)
@@ -52,7 +53,7 @@ def test_multinomial_weights_may_differ_by_group():
     assert abs(drawn[1, 1, 1] - (1 << 59)) < normal_margin() * (1 << 29)
 
 
-@pytest.mark.parametrize("groups, size", [((2, 3, 1), 2), ((2, 3, 1), 4), ((1, 1, 1, 1), 1), ((4, 0, 3), 3), ((5,), 2)])
+@each("groups, size", [((2, 3, 1), 2), ((2, 3, 1), 4), ((1, 1, 1, 1), 1), ((4, 0, 3), 3), ((5,), 2)])
 def test_samples_without_replacement(groups, size):
     """All sets of so many people are equally probable."""
     generator = np.random.default_rng(SEED)

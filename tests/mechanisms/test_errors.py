@@ -71,35 +71,38 @@ MAKERS = {
 }
 
 
-@pytest.fixture(params=MAKERS.values(), ids=MAKERS)
-def make(request):
-    return request.param
+each_make = each("make", MAKERS.values(), ids=MAKERS)
 
 
 @each("epsilon", [0, -0.5, 0.0, -0.0, np.float32(-1)])
+@each_make
 def test_epsilon_must_be_positive(make, epsilon):
     with raises(ValueError, f"epsilon must be a finite number > 0, got {epsilon!r}"):
         make(epsilon)
 
 
 @each("epsilon", [NAN, INF, -INF])
+@each_make
 def test_epsilon_must_be_finite(make, epsilon):
     with raises(ValueError, f"epsilon must be a finite number, got {epsilon!r}"):
         make(epsilon)
 
 
 @each("epsilon", ["1", b"1", None, True, np.True_, 1j, [1.0], np.array([1.0, 2.0]), {}, ldp])
+@each_make
 def test_epsilon_must_be_a_number(make, epsilon):
     with raises(TypeError, f"epsilon must be a number, got {kind_name(epsilon)}"):
         make(epsilon)
 
 
+@each_make
 def test_an_integer_beyond_the_doubles_is_not_a_finite_number(make):
     with pytest.raises(ValueError, match=r"^epsilon must be a finite number"):
         make(10**400)
 
 
 @each("epsilon", [5e-324, 1e-300, 1e-40, 1e7, 1e300, 1e308])
+@each_make
 def test_epsilon_must_be_certifiable(make, epsilon):
     if epsilon > 1 and make is MAKERS["Window"]:  # rounded down to that of words of 32 bits
         assert make(epsilon).epsilon_realized <= 20.8
@@ -110,7 +113,7 @@ def test_epsilon_must_be_certifiable(make, epsilon):
         make(epsilon)
 
 
-@pytest.mark.parametrize(
+@each(
     "make, largest",
     [
         (ldp.Warner, 44.3),
@@ -167,7 +170,7 @@ def test_dim_and_radius_of_a_ball_are_checked(kind):
         kind(3, 1.0, radius="1")
 
 
-@pytest.mark.parametrize("word", ["Keep", "", None, 3, ["keep"]])
+@each("word", ["Keep", "", None, 3, ["keep"]])
 def test_options_must_be_one_of_the_allowed_words(word):
     with raises(ValueError, f"ties must be one of 'keep', 'thin', got {word!r}"):
         ldp.LinfBall(3, 1.0, ties=word)
@@ -270,10 +273,7 @@ def test_from_dict_rejects_what_describes_no_mechanism():
 CALLS = ["privatize", "run", "variance"]
 
 
-@pytest.fixture(params=CALLS)
-def call(request):
-    """Each method with records as argument."""
-    return request.param
+each_call = each("call", CALLS)
 
 
 @each(
@@ -286,6 +286,7 @@ def call(request):
     ],
     ids=repr,
 )
+@each_call
 def test_categories_out_of_range_are_rejected(call, mechanism, dtype):
     """Invalid categories must not become valid ones by a cast that wraps around."""
     k = mechanism.domain.k
@@ -302,7 +303,8 @@ def test_categories_out_of_range_are_rejected(call, mechanism, dtype):
             getattr(mechanism, call)(x[5])
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int64"])
+@each("dtype", ["uint8", "int64"])
+@each_call
 def test_the_index_of_an_invalid_record_is_that_in_the_whole_array(call, dtype):
     """`run` reads the array in pieces."""
     x = np.zeros(300_000, dtype)
@@ -314,6 +316,7 @@ def test_the_index_of_an_invalid_record_is_that_in_the_whole_array(call, dtype):
 @each("dtype", ["float32", "float64"])
 @each("bad", [NAN, INF, -INF])
 @each("mechanism", NUMBERS, ids=repr)
+@each_call
 def test_numbers_that_are_not_finite_are_rejected(call, mechanism, bad, dtype):
     x = np.full(300, 0.5, dtype)
     x[[17, 200]] = bad
@@ -324,6 +327,7 @@ def test_numbers_that_are_not_finite_are_rejected(call, mechanism, bad, dtype):
 
 @each("mechanism", [SIGN, LAPLACE], ids=repr)
 @each("bad", [np.nextafter(-1, -2), np.nextafter(3, 4), -1e300, 1e300])
+@each_call
 def test_numbers_out_of_the_interval_are_rejected(call, mechanism, bad):
     x = np.linspace(-1, 3, 30)  # the ends are inside
     getattr(mechanism, call)(x)
@@ -336,6 +340,7 @@ def test_numbers_out_of_the_interval_are_rejected(call, mechanism, bad):
 @each("dtype", ["float32", "float64"])
 @each("bad", [NAN, INF, -INF, 2.5, -2.5])
 @each("mechanism", ROWS, ids=repr)
+@each_call
 def test_rows_out_of_the_ball_are_rejected(call, mechanism, bad, dtype):
     x = np.zeros((40, 3), dtype)
     x[11, 2] = x[30, 0] = x[30, 1] = bad
@@ -401,8 +406,8 @@ def test_missing_and_other_invalid_records_are_told_apart():
         ldp.Warner(1.0).privatize(2)  # categories are not clipped
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("dim", [1, 3, 17, 100, 1000])
+@each("dtype", ["float32", "float64"])
+@each("dim", [1, 3, 17, 100, 1000])
 def test_a_row_on_the_boundary_of_the_ball_is_accepted_or_rejected_with_its_index(dim, dtype):
     """Two computations of a norm may differ in the last bit, but the message must name the row."""
     mechanism, rng = ldp.L2Ball(dim, 1.0), np.random.default_rng(dim)
@@ -414,8 +419,8 @@ def test_a_row_on_the_boundary_of_the_ball_is_accepted_or_rejected_with_its_inde
         assert message is None or message.endswith("; index 0 is outside (1 of 1 are)" + CLIP_HINT)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("dim", [1, 3, 100, 5000])
+@each("dtype", ["float32", "float64"])
+@each("dim", [1, 3, 100, 5000])
 def test_normalized_rows_are_valid_despite_rounding(dim, dtype):
     x = np.random.default_rng(dim).standard_normal((20, dim)).astype(dtype)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -424,6 +429,7 @@ def test_normalized_rows_are_valid_despite_rounding(dim, dtype):
 
 
 @each("dtype", ["object", "complex128", "U3", "S3", "datetime64[s]", "bool", "longdouble", "V4"])
+@each_call
 def test_dtypes_that_are_not_numbers_are_rejected(call, dtype):
     x = np.zeros(3, dtype)
     for mechanism in NUMBERS + ROWS:
@@ -434,26 +440,30 @@ def test_dtypes_that_are_not_numbers_are_rejected(call, dtype):
             getattr(mechanism, call)(x)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@each("dtype", ["float16", "float32", "float64"])
+@each_call
 def test_floats_are_not_categories(call, dtype):
     for mechanism in (WARNER, KARY, UNARY):
         with raises(TypeError, f"x must be integers, got dtype {dtype}"):
             getattr(mechanism, call)(np.zeros(3, dtype))
 
 
-@pytest.mark.parametrize("x", [[[1.0], [1.0, 2.0]], [1.0, [2.0]]])
+@each("x", [[[1.0], [1.0, 2.0]], [1.0, [2.0]]])
+@each_call
 def test_ragged_records_are_rejected(call, x):
     for mechanism in (KARY, BINS, BALL):
         with raises(TypeError, "x must be an array of numbers, got list"):
             getattr(mechanism, call)(x)
 
 
+@each_call
 def test_masked_records_are_rejected(call):
     """Otherwise masked values would be used."""
     with raises(TypeError, "x must not be a masked array"):
         getattr(SIGN, call)(np.ma.masked_array([0.0, 1.0], [True, False]))
 
 
+@each_call
 def test_records_of_another_shape_are_rejected(call):
     for mechanism in (WARNER, KARY, UNARY, *NUMBERS):
         x = np.zeros((5, 3), np.uint8)
@@ -465,7 +475,8 @@ def test_records_of_another_shape_are_rejected(call):
                 getattr(mechanism, call)(np.zeros(shape))
 
 
-@pytest.mark.parametrize("shape", [(4,), (5, 4), (0, 4), (5, 0), (0,)])
+@each("shape", [(4,), (5, 4), (0, 4), (5, 0), (0,)])
+@each_call
 def test_rows_of_another_dimension_are_rejected(call, shape):
     for mechanism in ROWS:
         with raises(ValueError, f"x must have dim=3 in its last axis, got shape {shape}"):
@@ -475,7 +486,7 @@ def test_rows_of_another_dimension_are_rejected(call, shape):
 # rng and out ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rng", ["1", 1.0, True, np.True_, [1], np.random, np.random.RandomState(1), b"0" * 32])
+@each("rng", ["1", 1.0, True, np.True_, [1], np.random, np.random.RandomState(1), b"0" * 32])
 def test_rng_of_another_type_is_rejected(rng):
     message = f"rng must be None, an int, a SeedSequence, a Generator or a BitGenerator, got {kind_name(rng)}"
     for mechanism, x in ((WARNER, [1]), (BALL, np.zeros((1, 3)))):
@@ -531,7 +542,7 @@ INVALID_RECORDS = [
 
 
 @pytest.mark.claim("Errors are raised before the first random number and before anything is written.", "Bad input")
-@pytest.mark.parametrize("mechanism, x", INVALID_RECORDS, ids=lambda v: repr(v) if isinstance(v, ldp.Mechanism) else "")
+@each("mechanism, x", INVALID_RECORDS, ids=lambda v: repr(v) if isinstance(v, ldp.Mechanism) else "")
 def test_invalid_records_change_neither_out_nor_the_generator(mechanism, x):
     out = mechanism.privatize(np.zeros_like(x, dtype=x.dtype if x.dtype.kind in "iu" else float), rng=3)
     before = out.tobytes()

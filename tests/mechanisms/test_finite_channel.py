@@ -12,6 +12,8 @@ import ldpfast as ldp
 from ldpfast import privacy
 from ldpfast.mechanisms._python import invert
 
+from ..support.cases import each
+
 THIRD = Fraction(1, 3)
 CHANNELS = [
     [[3, 1], [1, 3]],
@@ -44,7 +46,7 @@ def test_every_code_has_exactly_its_probability(rows):
     assert math.gcd(*(entry for row in channel.rows for entry in row)) == 1
 
 
-@pytest.mark.parametrize("rows", CHANNELS, ids=lambda rows: str(rows)[:40])
+@each("rows", CHANNELS, ids=lambda rows: str(rows)[:40])
 def test_the_guarantee_is_the_largest_ratio_of_the_integers(rows):
     channel = ldp.FiniteChannel(rows)
     ratio = max(Fraction(a[z], b[z]) for a in channel.rows for b in channel.rows for z in range(len(a)) if a[z] or b[z])
@@ -60,7 +62,7 @@ def test_one_unit_of_an_integer_changes_the_guarantee():
         assert exact.epsilon >= math.log(m)
 
 
-@pytest.mark.parametrize("rows", CHANNELS, ids=lambda rows: str(rows)[:40])
+@each("rows", CHANNELS, ids=lambda rows: str(rows)[:40])
 def test_the_decoded_report_is_unbiased(rows):
     """The mean over all possible codes of the decoded report is the one-hot record."""
     channel = ldp.FiniteChannel(rows)
@@ -132,7 +134,7 @@ def test_equal_channels_are_equal():
     assert repr(one) == "FiniteChannel(rows=((3, 1), (1, 3)))"
 
 
-@pytest.mark.parametrize(
+@each(
     "rows, error, message",
     [
         ([[0.75, 0.25], [0.25, 0.75]], TypeError, "rows must hold integers or fractions, got float"),

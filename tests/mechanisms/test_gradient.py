@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 
 from ldpfast import _coins
 from ldpfast.mechanisms import Gradient, Query
@@ -48,9 +47,9 @@ def test_gradients_equal_the_reference(isa, family, features, column, norm, dtyp
 EXTREMES = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0.0, 0.3, -0.7]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("norm", ["l2", "linf"])
-@pytest.mark.parametrize("family", ["logistic", "linear", "poisson"])
+@each("dtype", [np.float32, np.float64])
+@each("norm", ["l2", "linf"])
+@each("family", ["logistic", "linear", "poisson"])
 def test_reports_of_two_records_are_equal_or_opposite(family, norm, dtype):
     """Under one key the reports of any two people are equal or opposite, for all rows and responses.
 

@@ -72,7 +72,7 @@ def test_the_parity_is_even_exactly_below_the_threshold(isa, bits, k, codes, rec
             assert (int(out[row]) & int(x[row]) + 1).bit_count() % 2 == odd
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 8])
+@each("k", [1, 2, 3, 4, 7, 8])
 def test_all_draws_give_each_code_its_probability(k):
     """For each coin, all values of the uniform code give each code of the parity of the coin twice, and no other."""
     codes = 1 << k.bit_length()
@@ -86,7 +86,7 @@ def test_all_draws_give_each_code_its_probability(k):
 # The sets -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [2, 3, 4, 7, 8, 15, 16, 33])
+@each("k", [2, 3, 4, 7, 8, 15, 16, 33])
 def test_sets_have_half_of_the_codes_and_two_have_a_quarter_in_common(k):
     mechanism = ldp.HadamardResponse(k, 1.0)
     codes = mechanism.report.k
@@ -111,8 +111,8 @@ def test_hits_are_the_reports_that_support_a_category(k, seed, most):
 # The exact channel ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 4.0, 30.0, 44.0])
-@pytest.mark.parametrize("k", [2, 3, 8])
+@each("epsilon", [1e-6, 0.1, 1.0, 4.0, 30.0, 44.0])
+@each("k", [2, 3, 8])
 def test_the_guarantee_is_that_of_the_integers(k, epsilon):
     """One word more for heads violates epsilon."""
     mechanism = ldp.HadamardResponse(k, epsilon)
@@ -210,7 +210,7 @@ def test_an_epsilon_that_no_coin_certifies_is_refused(epsilon):
         ldp.HadamardResponse(5, epsilon)
 
 
-@pytest.mark.parametrize("k, record, report", [(5, "u1", "u1"), (300, "u2", "u2"), (70_000, "u4", "u4")])
+@each("k, record, report", [(5, "u1", "u1"), (300, "u2", "u2"), (70_000, "u4", "u4")])
 def test_the_report_of_an_invalid_record_is_that_of_the_last_category(isa, k, record, report):
     mechanism = ldp.HadamardResponse(k, 1.0)
     kernel, outputs = mechanism._pipeline.kernel, []

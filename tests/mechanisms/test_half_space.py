@@ -47,7 +47,7 @@ def test_reports_of_two_records_are_equal_or_opposite(isa, dim, dtype):
     assert signs <= {1.0, -1.0}
 
 
-@pytest.mark.parametrize("dim", [1, 2, 27, 64, 40_000])
+@each("dim", [1, 2, 27, 64, 40_000])
 def test_the_sign_changes_exactly_at_the_threshold(isa, dim):
     """One unit more in `heads` changes the sign of exactly the report whose word equals the old threshold."""
     n = 3 if dim < 1000 else 1
@@ -75,7 +75,7 @@ def test_the_sign_changes_exactly_at_the_threshold(isa, dim):
 # The constant ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", range(1, 9))
+@each("dim", range(1, 9))
 def test_the_constant_by_enumeration(dim):
     """On the hypercube the constant is 1 / E|mean sign| over all vertices, where ties count as zero."""
     weight = [math.comb(dim, a) for a in range(dim + 1)]
@@ -89,7 +89,7 @@ def test_known_values_of_the_constant():
     np.testing.assert_allclose([half_space_constant(d) for d in range(1, 8)], known, rtol=1e-15)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 10, 198, 199, 200, 201, 1000, 123_457, 10**7])
+@each("dim", [1, 2, 10, 198, 199, 200, 201, 1000, 123_457, 10**7])
 def test_products_of_consecutive_constants(dim):
     """c(d) c(d + 1) = pi d / 2, for every size and across the change of formula at 200."""
     c = half_space_constant

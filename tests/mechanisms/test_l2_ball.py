@@ -55,8 +55,8 @@ def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa, dim)
 N = 200_000
 
 
-@pytest.mark.parametrize("dim", [2, 3, 16])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("dim", [2, 3, 16])
+@each("dtype", [np.float32, np.float64])
 def test_the_second_moments_are_isotropic(dim, dtype):
     """E Z Z^T = (B^2 / d) I for every record. Entries of Z Z^T are at most B^2: Hoeffding's inequality for all of them.
 

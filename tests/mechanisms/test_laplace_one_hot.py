@@ -13,6 +13,7 @@ from ldpfast._core import privatize
 from ldpfast.mechanisms import LaplaceOneHot, _pipeline
 
 from ..support import reference
+from ..support.cases import each
 from ..support.exact import exact_log
 from ..support.examples import assert_same, assert_same_estimate
 from ..support.geometric import rate_and_error
@@ -21,7 +22,7 @@ from ..support.keys import KEY, SEED
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k, n", [(2, 1), (2, 9), (13, 40), (300, 2)])
+@each("k, n", [(2, 1), (2, 9), (13, 40), (300, 2)])
 def test_reports_equal_the_reference(isa, k, n):
     """Zeros and ones are on the grid, so a report is the noise, plus the span in the column of the record."""
     mechanism = LaplaceOneHot(k, 0.5)
@@ -33,7 +34,7 @@ def test_reports_equal_the_reference(isa, k, n):
     np.testing.assert_array_equal(mechanism.privatize(x, rng=SEED), expected)
 
 
-@pytest.mark.parametrize("k, n", [(2, 10_000), (300, 100)])
+@each("k, n", [(2, 10_000), (300, 100)])
 def test_pieces_continue_with_the_record_blocks(isa, k, n, monkeypatch):
     mechanism, x = LaplaceOneHot(k, 1.0), np.random.default_rng(n).integers(0, k, n)
     reports, estimate = mechanism.privatize(x, rng=SEED), mechanism.run(x, rng=SEED)
@@ -74,8 +75,8 @@ def test_the_budget_bounds_the_exact_loss(width):
         assert rate * 2 * SPAN - 2 * eta <= exact_log(worst) <= rate * 2 * SPAN + 2 * eta + Decimal("1e-60")
 
 
-@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 8.0, 30.0])
-@pytest.mark.parametrize("k", [2, 3, 1000])
+@each("epsilon", [1e-4, 0.1, 1.0, 8.0, 30.0])
+@each("k", [2, 3, 1000])
 def test_the_integers_in_use_keep_the_budget(k, epsilon, monkeypatch):
     """For every k, the kernel gets the coins for two columns that each differ by a span. The ends of its grid are 0 and 1."""
     given, make = [], privatize.Laplace

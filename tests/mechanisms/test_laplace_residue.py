@@ -80,7 +80,7 @@ def test_queries_accept_what_is_not_a_finite_number():
         mechanism.privatize([0.0, np.nan])
 
 
-@pytest.mark.parametrize("width, offset", [(0.0, 0.0), (-1.0, 0.0), (math.inf, 0.0), (1.0, math.nan), (1.0, math.inf)])
+@each("width, offset", [(0.0, 0.0), (-1.0, 0.0), (math.inf, 0.0), (1.0, math.nan), (1.0, math.inf)])
 def test_invalid_periods_are_rejected(width, offset):
     with pytest.raises(ValueError, match=r"^(width|offset) must be a finite number"):
         LaplaceResidue(width, offset, 1.0)
@@ -195,7 +195,7 @@ def test_the_kernel_clamps_wrong_distances(monkeypatch):
 # Distribution ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("x", [0.25, 0.9, -0.7, 1000.5, -999.2])
+@each("x", [0.25, 0.9, -0.7, 1000.5, -999.2])
 def test_reports_have_the_distance_as_their_mean(x):
     """Bernstein's inequality for noise truncated at 60 scales (probability e^-60 each). Detects an error of 0.03 widths.
 

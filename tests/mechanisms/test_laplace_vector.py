@@ -10,9 +10,11 @@ import pytest
 import ldpfast as ldp
 from ldpfast.mechanisms._laplace_vector import _ball_steps
 
+from ..support.cases import each
 
-@pytest.mark.parametrize("dim", [1, 2, 100, 10_000])
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 20.0])
+
+@each("dim", [1, 2, 100, 10_000])
+@each("epsilon", [1e-3, 1.0, 20.0])
 def test_the_limit_of_the_l1_norm_is_that_of_the_ball(dim, epsilon):
     """The limit in steps is at least the largest l1 norm in the ball, and costs less than 1e-5 of the variance."""
     span, diameter, limit = _ball_steps(dim, epsilon)

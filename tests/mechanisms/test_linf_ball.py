@@ -60,7 +60,7 @@ def test_a_tie_is_kept_with_twice_the_smaller_probability(monkeypatch):
     assert [arguments[3] for arguments in given] == [2 * (reference.WORD - mechanism._heads), 0, 0]
 
 
-@pytest.mark.parametrize("dim", [2, 4])
+@each("dim", [2, 4])
 def test_a_tie_is_kept_exactly_below_the_threshold(isa, dim):
     """The first tie of a block reads the first word. keep = word redraws the direction; keep = word + 1 keeps it."""
     x = np.zeros((40, dim))
@@ -80,8 +80,8 @@ def test_a_tie_is_kept_exactly_below_the_threshold(isa, dim):
 # The exact channel ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", range(1, 7))
-@pytest.mark.parametrize("ties", ["keep", "thin"])
+@each("dim", range(1, 7))
+@each("ties", ["keep", "thin"])
 def test_the_largest_ratio_over_a_grid_of_inputs_is_that_of_two_vertices(dim, ties):
     """The random rounding of a record to a vertex mixes the rows of the channel."""
     mechanism = ldp.LinfBall(dim, 1.0, ties=ties)
@@ -114,8 +114,8 @@ def closed_half_spaces(dim, heads):
     "The published tie rule of the hypercube mechanism is only log(1 + e^epsilon)-private in even dimension.",
     "Privacy of reports",
 )
-@pytest.mark.parametrize("dim", [2, 4, 6])
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
+@each("dim", [2, 4, 6])
+@each("epsilon", [0.1, 0.5, 1.0, 3.0])
 def test_the_published_tie_rule_violates_its_guarantee_in_even_dimension(dim, epsilon):
     """Its true privacy parameter is log(1 + e^epsilon), which is never below log 2."""
     heads = _coins.binary(epsilon).heads

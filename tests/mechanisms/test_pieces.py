@@ -114,8 +114,8 @@ def test_gradients_share_no_coin_with_the_ball(norm):
     assert cosines.max() < 0.9  # beyond 7 standard deviations, P < 1e-8
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("epsilon", [1.0, 1e-6])
+@each("dtype", [np.float32, np.float64])
+@each("epsilon", [1.0, 1e-6])
 def test_negative_zero_is_as_valid_as_zero(isa, dtype, epsilon):
     """At an end of the interval that is 0. Otherwise a second pass over the records would tell it from other records."""
     for mechanism in (

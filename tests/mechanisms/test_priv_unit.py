@@ -85,7 +85,7 @@ def printed(number, text):
     assert abs(number - float(text)) <= 0.5 * 10.0**-digits * (1 + 1e-9), (number, text)
 
 
-@pytest.mark.parametrize("row", ERRORS.split("\n")[1:-1])
+@each("row", ERRORS.split("\n")[1:-1])
 def test_errors_and_parameters_to_the_printed_digits(row):
     dim, epsilon, half_space, error, p, gamma, ratio, normal, projected = row.split()
     dim, epsilon = int(dim), float(epsilon)
@@ -146,7 +146,7 @@ def test_the_threshold_is_the_mean_of_the_cosine(dim, epsilon):
             assert slope(gamma) <= best * (1 + 1e-14)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("epsilon", EPSILONS)
 def test_closed_forms_of_dimensions_one_and_three(epsilon):
     line, space = ldp.PrivUnit(1, epsilon), ldp.PrivUnit(3, epsilon)
     assert line.scale == pytest.approx(1 / math.tanh(epsilon / 2), rel=1e-11 + 4e-12 / epsilon)
@@ -156,8 +156,8 @@ def test_closed_forms_of_dimensions_one_and_three(epsilon):
     assert space.cap_probability == pytest.approx(special.expit(epsilon / 2), rel=1e-11)
 
 
-@pytest.mark.parametrize("dim", [2, 5, 100])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@each("dim", [2, 5, 100])
+@each("epsilon", [0.1, 1.0, 4.0])
 def test_the_second_moment_of_the_cosine_makes_the_covariance_isotropic(dim, epsilon):
     """E t^2 = 1/d + (1 - 1/d) gamma m, by integration: the variance along the record is the mean one, (1/m^2 - 1)/d."""
     mechanism = ldp.PrivUnit(dim, epsilon)
@@ -242,8 +242,8 @@ def test_the_event_of_the_cap_has_the_ratio_e_to_the_epsilon(dim, epsilon):
 N = 200_000
 
 
-@pytest.mark.parametrize("dim", [2, 3, 4, 5, 30, 400])
-@pytest.mark.parametrize("draw", ["sphere", "cap"])
+@each("dim", [2, 3, 4, 5, 30, 400])
+@each("draw", ["sphere", "cap"])
 def test_redrawn_cosines_have_their_distribution(dim, draw):
     """The Dvoretzky-Kiefer-Wolfowitz inequality (Massart 1990). Detects a shift of 1.5 percent of the probability."""
     gamma = 1 / math.sqrt(dim)
@@ -428,7 +428,7 @@ def test_epsilon_must_be_in_the_range_of_the_doubles(epsilon):
         ldp.PrivUnit(3, epsilon)
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments, error, message",
     [
         ((0, 1.0), ValueError, f"dim must be an integer in [1, {1 << 32}], got 0"),
@@ -445,8 +445,8 @@ def test_parameters_are_checked(arguments, error, message):
         ldp.PrivUnit(*arguments[:2], **dict(zip(["radius"], arguments[2:], strict=False)))
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 40.0])
-@pytest.mark.parametrize("dim", [1, 2, 3, 100, 1 << 32])
+@each("epsilon", [1e-6, 40.0])
+@each("dim", [1, 2, 3, 100, 1 << 32])
 def test_the_ends_of_the_parameters_are_allowed(dim, epsilon):
     mechanism = ldp.PrivUnit(dim, epsilon)
     assert 1 <= mechanism.scale <= half_space_constant(dim) / math.tanh(epsilon / 2) * (1 + 1e-5)

@@ -74,7 +74,7 @@ def test_reports_equal_the_reference(isa, monkeypatch, k, epsilon, space, n, rec
     assert reports.tolist() == expected
 
 
-@pytest.mark.parametrize("order, length", [(2, 3), (4, 3), (7, 2), (67, 2)])
+@each("order, length", [(2, 3), (4, 3), (7, 2), (67, 2)])
 def test_the_report_is_orthogonal_exactly_below_the_threshold(isa, order, length):
     """The first word of a block is a coin. heads = word gives another point, heads = word + 1 an orthogonal one."""
     word, field = Words(FIXED_KEY, "PROJECTIVE_RESPONSE", 0).word(), _finite_field.field(order)
@@ -88,7 +88,7 @@ def test_the_report_is_orthogonal_exactly_below_the_threshold(isa, order, length
             assert (reference.inner(field, points[x], points[out[0]]) == 0) == orthogonal
 
 
-@pytest.mark.parametrize("order, length", [*SMALL, (67, 2)])
+@each("order, length", [*SMALL, (67, 2)])
 def test_reports_are_uniform_within_and_outside_of_the_hyperplane(order, length):
     """All values of the uniform integer: each point of the hyperplane once for heads, each other one once for tails."""
     field = _finite_field.field(order)
@@ -103,7 +103,7 @@ def test_reports_are_uniform_within_and_outside_of_the_hyperplane(order, length)
 # The sets -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order, length", SMALL)
+@each("order, length", SMALL)
 def test_two_hyperplanes_have_the_same_number_of_common_points(monkeypatch, order, length):
     points = reference.all_points(order, length)
     mechanism = in_space(monkeypatch, len(points), 1.0, order, length)
@@ -149,7 +149,7 @@ def test_hits_are_the_same_code_by_code_and_for_all_codes(isa, monkeypatch, orde
         np.testing.assert_array_equal(found[[0, k - 1]], last)
 
 
-@pytest.mark.parametrize("order, length", [(2, 9), (3, 7), (4, 5), (5, 4), (9, 4), (27, 3), (61, 3), (67, 3)])
+@each("order, length", [(2, 9), (3, 7), (4, 5), (5, 4), (9, 4), (27, 3), (61, 3), (67, 3)])
 def test_hits_of_many_reports_are_exact(monkeypatch, order, length):
     """2^33 and 2^61 reports, whose sums do not fit 32 bits, and all of them with one code."""
     mechanism = in_space(monkeypatch, 90, 1.0, order, length)
@@ -176,7 +176,7 @@ def test_estimates_of_some_items_are_those_of_all(k, epsilon):
         np.testing.assert_array_equal(some.interval(), np.array(every.interval())[:, items])
 
 
-@pytest.mark.parametrize("items", [[], [40], [-1], [0.5], [[1]], ["a"], 3])
+@each("items", [[], [40], [-1], [0.5], [[1]], ["a"], 3])
 def test_items_that_are_no_categories_are_refused(items):
     counted = ldp.ProjectiveGeometryResponse(40, 1.0).collect([1, 2], rng=SEED)
     with pytest.raises((TypeError, ValueError), match=r"^items must be"):
@@ -186,8 +186,8 @@ def test_items_that_are_no_categories_are_refused(items):
 # The exact channel ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 4.0, 30.0, 44.0])
-@pytest.mark.parametrize("k", [2, 5, 16])
+@each("epsilon", [1e-6, 0.1, 1.0, 4.0, 30.0, 44.0])
+@each("k", [2, 5, 16])
 def test_the_guarantee_is_that_of_the_integers(k, epsilon):
     mechanism = ldp.ProjectiveGeometryResponse(k, epsilon)
     coin, space = mechanism._coin, mechanism._space
@@ -198,7 +198,7 @@ def test_the_guarantee_is_that_of_the_integers(k, epsilon):
     assert _coins.log_up(worst) == mechanism.epsilon_realized
 
 
-@pytest.mark.parametrize("k, epsilon", [(2, 0.1), (5, 2.0), (7, 0.5), (13, 1.0), (21, 1.4)])
+@each("k, epsilon", [(2, 0.1), (5, 2.0), (7, 0.5), (13, 1.0), (21, 1.4)])
 def test_decoded_reports_are_unbiased_with_the_stated_variance(k, epsilon):
     """Fractions, summed over all codes."""
     mechanism = ldp.ProjectiveGeometryResponse(k, epsilon)
@@ -312,7 +312,7 @@ def test_a_wrong_number_of_categories_is_refused(k):
         ldp.ProjectiveGeometryResponse(k, 1.0)
 
 
-@pytest.mark.parametrize("epsilon", [5e-324, 1e-200, 1e-20, 50.0, 150.0, 1e300])
+@each("epsilon", [5e-324, 1e-200, 1e-20, 50.0, 150.0, 1e300])
 def test_an_epsilon_that_no_coin_certifies_is_refused(epsilon):
     with pytest.raises(ValueError, match="epsilon must be within what exact coins can certify"):
         ldp.ProjectiveGeometryResponse(10, epsilon)

@@ -51,7 +51,7 @@ def test_serial_numbers_out_of_range_are_rejected(serial):
         Query(serial, ldp.Warner(1.0))
 
 
-@pytest.mark.parametrize("serial", [1.0, "1", None, True, np.True_])
+@each("serial", [1.0, "1", None, True, np.True_])
 def test_serial_numbers_are_integers(serial):
     with pytest.raises(TypeError, match=r"^serial must be an integer, got "):
         Query(serial, ldp.Warner(1.0))
@@ -89,7 +89,7 @@ def test_bytes_keep_every_position_exactly(serial, epsilon, cut, position):
         assert Query.from_bytes(query.to_bytes()) == query
 
 
-@pytest.mark.parametrize("data", ["{}", None, 3, [1, 2], np.zeros(3, np.uint8), QUERY])
+@each("data", ["{}", None, 3, [1, 2], np.zeros(3, np.uint8), QUERY])
 def test_a_query_is_read_from_bytes_only(data):
     with raises(TypeError, f"data must be bytes, got {type(data).__name__}"):
         Query.from_bytes(data)
@@ -199,9 +199,9 @@ def test_every_number_is_accepted_and_every_answer_is_a_report(kind, data):
     assert np.isfinite(mechanism.decode(reports)).all()
 
 
-@pytest.mark.parametrize("family, extra", [("logistic", None), ("linear", 0.5), ("poisson", 0.5)])
-@pytest.mark.parametrize("noise", ["half-space", "laplace"])
-@pytest.mark.parametrize("norm", ["l2", "linf"])
+@each("family, extra", [("logistic", None), ("linear", 0.5), ("poisson", 0.5)])
+@each("noise", ["half-space", "laplace"])
+@each("norm", ["l2", "linf"])
 def test_every_example_is_accepted(family, extra, norm, noise):
     """NaN and infinities in rows and in responses, large positions and an exponential that overflows."""
     position = (1e200, -1e-200, 3.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import ldpfast as ldp
 from ldpfast import _coins
@@ -26,7 +25,7 @@ def test_reports_equal_the_reference(isa, k, epsilon, n):
             assert reports[i] == reference.respond(mechanism._coin, words, x[i])
 
 
-@pytest.mark.parametrize(
+@each(
     "k, bits, dtype", [(2, 64, "u1"), (3, 64, "u1"), (2, 32, "u1"), (3, 32, "u1"), (300, 64, "u2"), (70_000, 64, "u4")]
 )
 def test_the_truth_is_kept_exactly_below_the_threshold(isa, k, bits, dtype):
@@ -49,7 +48,7 @@ def test_the_truth_is_kept_exactly_below_the_threshold(isa, k, bits, dtype):
             assert (out[row] == 1) == kept
 
 
-@pytest.mark.parametrize("k, epsilon", [(3, 0.1), (4, 1.0), (7, 2.0), (128, 1.0), (256, 1.0), (256, 5.0)])
+@each("k, epsilon", [(3, 0.1), (4, 1.0), (7, 2.0), (128, 1.0), (256, 1.0), (256, 5.0)])
 def test_the_division_is_exact_at_the_ends_of_all_cells(k, epsilon):
     """The multiplication of the 32-bit kernel gives the quotient of the first and of the last word of each symbol."""
     coin = _coins.response(k, epsilon)

@@ -56,7 +56,7 @@ def test_many_vectors_equal_the_reference(isa, dim, vectors, n):
     assert mechanism.privatize(x, rng=SEED).tolist() == reference.rank_codebook(mechanism, KEY, 0, x)
 
 
-@pytest.mark.parametrize("n", [*SIZES, 0, 2, 255, 256, 257])
+@each("n", [*SIZES, 0, 2, 255, 256, 257])
 def test_sizes_around_the_blocks(n):
     mechanism, x = ldp.RankCodebook(3, 2.0, radius=2.0, vectors=4), ball(n, 3)
     blocks = range(-(-n // 256))
@@ -124,7 +124,7 @@ def test_equal_cosines_of_two_sizes_are_ranked_by_their_index(isa, vectors, top)
             assert report == seed << bits | raised[number]
 
 
-@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300, np.nan])
+@each("value", [np.inf, -np.inf, 1e300, np.nan])
 def test_any_record_has_a_report_of_the_format(isa, value):
     x = ball(200, 4, radius=1.0)
     x[::2, 1] = value
@@ -222,7 +222,7 @@ def moments(*sizes):
     return top_moment(*sizes, 1), top_moment(*sizes, 2)
 
 
-@pytest.mark.parametrize("vectors, top", [(1, 1), (2, 1), (5, 2), (16, 11), (64, 64), (256, 1), (256, 100)])
+@each("vectors, top", [(1, 1), (2, 1), (5, 2), (16, 11), (64, 64), (256, 1), (256, 100)])
 def test_moments_in_dimension_three_are_those_of_order_statistics(vectors, top):
     """|t| is uniform on [0, 1], so that value number i from the top is a beta variable with mean (J + 1 - i) / (J + 1)."""
     orders = [Fraction(vectors + 1 - i, vectors + 1) for i in range(1, top + 1)]
@@ -253,7 +253,7 @@ def test_moments_in_dimension_two_by_another_integral():
         assert moments(2, vectors, 1) == pytest.approx((first, second), rel=1e-9)
 
 
-@pytest.mark.parametrize("dim, vectors, top", [(2, 8, 3), (5, 16, 1), (10, 16, 7), (100, 64, 28), (1000, 16, 11)])
+@each("dim, vectors, top", [(2, 8, 3), (5, 16, 1), (10, 16, 7), (100, 64, 28), (1000, 16, 11)])
 def test_moments_equal_those_of_random_directions(dim, vectors, top):
     """Bernstein's inequality. Detects errors of 1 percent."""
     n, rng = 40_000, np.random.default_rng(STATISTICS_SEED)
@@ -288,7 +288,7 @@ TABLE = [  # dim, epsilon, half-spaces, J = 16 and its set, J = 64 and its set, 
 ]
 
 
-@pytest.mark.parametrize("dim, epsilon, half, few, few_top, many, many_top, few_loss, many_loss", TABLE)
+@each("dim, epsilon, half, few, few_top, many, many_top, few_loss, many_loss", TABLE)
 def test_errors_of_the_table(dim, epsilon, half, few, few_top, many, many_top, few_loss, many_loss):
     best = ldp.PrivUnit(dim, epsilon).scale ** 2 - 1
     for vectors, text, top, loss in ((16, few, few_top, few_loss), (64, many, many_top, many_loss)):
@@ -312,7 +312,7 @@ MANY = [  # dim, epsilon, vectors, error
 ]
 
 
-@pytest.mark.parametrize("dim, epsilon, vectors, error", MANY)
+@each("dim, epsilon, vectors, error", MANY)
 def test_errors_with_many_vectors(dim, epsilon, vectors, error):
     mechanism = ldp.RankCodebook(dim, epsilon, vectors=vectors)
     assert mechanism.scale**2 - 1 == pytest.approx(error, rel=1e-4)
@@ -401,7 +401,7 @@ def test_the_stated_variance_is_largest_at_the_ends_of_the_axes():
 # Parameters -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments, options, error, message",
     [
         ((0, 1.0), {}, ValueError, "dim must be an integer in [1, 16384], got 0"),

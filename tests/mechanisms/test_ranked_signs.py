@@ -98,7 +98,7 @@ def test_the_frame_of_16384_dimensions_is_orthonormal():
     np.testing.assert_allclose(np.linalg.norm(mechanism.decode(reports), axis=1), mechanism.scale, rtol=1e-5)
 
 
-@pytest.mark.parametrize("n", [*SIZES, 0, 2, 63, 64, 65])
+@each("n", [*SIZES, 0, 2, 63, 64, 65])
 def test_sizes_around_the_blocks(n):
     mechanism, x = ldp.RankedSigns(3, 2.0, radius=2.0), ball(n, 3)
     expected = [
@@ -130,7 +130,7 @@ def test_equal_products_are_ranked_by_their_positions(isa, value, dim, signs):
             assert found == pattern
 
 
-@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300, np.nan])
+@each("value", [np.inf, -np.inf, 1e300, np.nan])
 def test_any_record_has_a_report_of_the_format(isa, value):
     mechanism, x = ldp.RankedSigns(4, 2.0, signs=3), ball(64, 4, radius=1.0)
     before = kernel_reports(mechanism._coin, 4, x)
@@ -263,7 +263,7 @@ def test_the_sampler_draws_all_subsets_with_a_large_sum(sizes):
         assert -exact_log(min(ratios)) <= Fraction(sampler.below[limit], 1 << 192)
 
 
-@pytest.mark.parametrize("signs", [2, 64, 100, 243, 256])
+@each("signs", [2, 64, 100, 243, 256])
 def test_the_rounding_of_the_sampler_is_small(signs):
     """At most 7.6e-11 of epsilon, with 243 signs: the largest where few words are clamped to one."""
     sampler = _coins.sampler_of(weights_of(signs))
@@ -286,7 +286,7 @@ def test_the_scale_is_that_of_the_coin_at_small_epsilon(epsilon):
     assert mechanism.scale == pytest.approx(math.sqrt(10) * normal / float(signal), rel=1e-12)
 
 
-@pytest.mark.parametrize("signs", [2, 3, 64, 101, 256])
+@each("signs", [2, 3, 64, 101, 256])
 def test_the_weights_are_antisymmetric_and_ascend(signs):
     weights = weights_of(signs)
     assert weights == tuple(-w for w in reversed(weights)) == tuple(sorted(weights))
@@ -356,7 +356,7 @@ TABLE = [  # dim, signs, epsilon, total error of a unit vector, ratio to PrivUni
 ]
 
 
-@pytest.mark.parametrize("dim, signs, epsilon, text, ratio", TABLE)
+@each("dim, signs, epsilon, text, ratio", TABLE)
 def test_errors_of_the_table(dim, signs, epsilon, text, ratio):
     mechanism = ldp.RankedSigns(dim, epsilon, signs=signs)
     error = mechanism.scale**2 - 1
@@ -375,7 +375,7 @@ def test_the_largest_second_moment_of_few_reports_is_an_upper_bound():
         assert mechanism.worst_variance <= mechanism.report.moment <= 1.7 * mechanism.worst_variance
 
 
-@pytest.mark.parametrize(
+@each(
     "dim, signs, epsilon, length, n",
     [
         *((2, 2, 1.0, 1.0, 60_000), (3, 3, 4.0, 0.6, 60_000), (8, 5, 2.0, 0.5, 60_000), (100, 64, 8.0, 1.0, 10_000)),
@@ -451,7 +451,7 @@ def test_invalid_reports_are_rejected():
     assert aggregator.n == 0
 
 
-@pytest.mark.parametrize(
+@each(
     "options, error, message",
     [
         ({"dim": 1}, ValueError, "dim must be an integer in [2, 16777216], got 1"),

@@ -127,9 +127,7 @@ def test_reports_of_all_coordinates_equal_the_reference(isa, dim, threshold, n, 
         assert (got[:, -1] >> dim % 8 == 0).all()
 
 
-@pytest.mark.parametrize(
-    "dim, sampled, threshold", [(3, 1, 1), (9, 4, 3), (9, 5, 5), (7, 7, 5), (64, 64, 33), (100, 100, 58)]
-)
+@each("dim, sampled, threshold", [(3, 1, 1), (9, 4, 3), (9, 5, 5), (7, 7, 5), (64, 64, 33), (100, 100, 58)])
 def test_the_side_changes_exactly_at_the_threshold_of_the_coin(isa, dim, sampled, threshold):
     """heads = word gives the other side in the first row, heads = word + 1 the side of the record."""
     x = np.sign(np.random.default_rng(1).uniform(-1, 1, (40, dim)))
@@ -191,7 +189,7 @@ def pattern_probabilities(given, k):
     return [p * inside[z] + (1 - p) * outside[z] for z in range(1 << k)]
 
 
-@pytest.mark.parametrize("k, threshold", [(k, a) for k in range(1, 7) for a in range(k // 2 + 1, k + 1)])
+@each("k, threshold", [(k, a) for k in range(1, 7) for a in range(k // 2 + 1, k + 1)])
 def test_patterns_are_uniform_on_both_sides(k, threshold, monkeypatch):
     """Exactly heads / patterns for each pattern of one side, and the rest equally for the others."""
     given, make = [], privatize.SampledCube
@@ -292,7 +290,7 @@ def is_printed(value, text):
     return abs(value - float(text)) <= 0.501 * 10.0 ** -len(text.partition(".")[2])
 
 
-@pytest.mark.parametrize("dim, epsilon, duchi, single, best, sampled, threshold", TABLE)
+@each("dim, epsilon, duchi, single, best, sampled, threshold", TABLE)
 def test_variances_of_the_table(dim, epsilon, duchi, single, best, sampled, threshold):
     mechanism = ldp.SampledCube(dim, epsilon)
     assert (mechanism.sampled, mechanism.threshold) == (sampled, threshold)
@@ -351,7 +349,7 @@ def test_the_ratio_to_half_spaces_at_epsilon_four():
         assert 0.25 < sampled / ldp.LinfBall(dim, 4.0, ties="thin").worst_variance < 0.42
 
 
-@pytest.mark.parametrize("dim", [63, 64, 100, 1000, 4096])
+@each("dim", [63, 64, 100, 1000, 4096])
 def test_a_set_of_many_signs_is_drawn_in_a_bounded_time(dim):
     """The smaller set has at least 2^-12 of all patterns, so a row is drawn 2048 times on average at most.
 
@@ -417,7 +415,7 @@ DRAWN = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     "dim, epsilon, options, message",
     [
         (0, 1.0, {}, f"dim must be an integer in [1, {1 << 30}], got 0"),

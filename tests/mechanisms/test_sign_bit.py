@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import ldpfast as ldp
 from ldpfast._core import privatize, stream
@@ -25,7 +24,7 @@ def test_reports_equal_the_reference(isa, epsilon, n, dtype):
     assert mechanism.privatize(x, rng=SEED).tolist() == expected
 
 
-@pytest.mark.parametrize("bits", [32, 64])
+@each("bits", [32, 64])
 def test_the_bit_is_one_exactly_below_the_threshold(isa, bits):
     """At the upper end the threshold is `heads`: heads = word gives 0, heads = word + 1 gives 1."""
     whole = 1 << bits
@@ -49,7 +48,7 @@ def test_few_words_of_the_coin_are_used_only_if_they_suffice():
         assert (1 - 1e-5) * epsilon <= mechanism.epsilon_realized <= epsilon
 
 
-@pytest.mark.parametrize("place", [(1 << 50) + 12345, (3 << 50) + 987654321, 0x5A5A5A5A5A5A5])
+@each("place", [(1 << 50) + 12345, (3 << 50) + 987654321, 0x5A5A5A5A5A5A5])
 def test_the_threshold_of_64_bits_is_exact_within_the_interval(isa, place):
     """low + floor(span u / 2^52): the bit is 0 if this is the word, and 1 if it is one more."""
     word = int(np.frombuffer(reference.Words(FIXED_KEY, "SIGN_BIT", 0).take(1, "<u8"), np.uint64)[0])

@@ -412,7 +412,7 @@ COUNTED = [
 ]
 
 
-@pytest.mark.parametrize("example", COUNTED, ids=str)
+@each("example", COUNTED, ids=str)
 def test_simulated_counts_agree_with_those_of_reports(example):
     """By Hoeffding's inequality for all counts. Differences above 1 % of n are found."""
     mechanism, n = example.mechanism, 400_000
@@ -430,8 +430,8 @@ def test_simulated_counts_agree_with_those_of_reports(example):
     np.testing.assert_allclose(simulated._states[0] / n, counted._states[0] / n, rtol=0, atol=2 * radius)
 
 
-@pytest.mark.parametrize("n", [10**9, 1 << 60])
-@pytest.mark.parametrize(
+@each("n", [10**9, 1 << 60])
+@each(
     "mechanism",
     [
         ldp.RandomizedResponse(50, 1.0),
@@ -502,7 +502,7 @@ def test_kinds_of_populations():
     assert third.counts.sum() == 12
 
 
-@pytest.mark.parametrize("rng", [7, np.random.SeedSequence(7), np.random.default_rng(7), np.random.PCG64(7), None])
+@each("rng", [7, np.random.SeedSequence(7), np.random.default_rng(7), np.random.PCG64(7), None])
 def test_sources_of_randomness(rng):
     """A generator is advanced, and the same seed gives the same counts."""
     mechanism, shares = ldp.UnaryEncoding(20, 1.0), np.full(20, 0.05)
@@ -555,7 +555,7 @@ BAD_POPULATIONS = [
 ]
 
 
-@pytest.mark.parametrize("mechanism, population, kind, message", BAD_POPULATIONS)
+@each("mechanism, population, kind, message", BAD_POPULATIONS)
 def test_bad_populations_are_refused(mechanism, population, kind, message):
     with raises(kind, message):
         ldp.simulate(mechanism, population, 10, rng=SEED)
@@ -573,7 +573,7 @@ def test_other_bad_arguments_are_refused():
         ldp.simulate(RR, [1.0, 0.0, 0.0], 10, rng="seed")
 
 
-@pytest.mark.parametrize(
+@each(
     "mechanism, population, reason",
     [
         (ldp.L2Ball(2, 1.0), {(0.0, 0.5): 1.0}, "its reports have too many values"),

@@ -11,6 +11,7 @@ import pytest
 
 import ldpfast as ldp
 
+from ..support.cases import each
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import ALPHA, assert_counts, assert_coverage, bernstein_radius
 
@@ -18,7 +19,7 @@ N = 200_000
 
 
 @pytest.mark.claim("Reports have the probabilities of the channel.", "Privacy of reports")
-@pytest.mark.parametrize(
+@each(
     "mechanism, record, row",
     [
         (ldp.Warner(1.0), 1, 1),
@@ -78,7 +79,7 @@ UNBIASED = [
 ]
 
 
-@pytest.mark.parametrize("mechanism, x", UNBIASED, ids=lambda v: repr(v) if hasattr(v, "epsilon") else "")
+@each("mechanism, x", UNBIASED, ids=lambda v: repr(v) if hasattr(v, "epsilon") else "")
 def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechanism, x):
     """Bernstein's inequality with the exact variance and the largest possible error, for the mean and the squared error.
 

@@ -81,7 +81,7 @@ def test_indices_of_the_incomplete_interval_are_rejected(isa):
         assert members(reports[block : block + 1], k) == expected
 
 
-@pytest.mark.parametrize("density", [0, 1, 2, 32, 40, 63])
+@each("density", [0, 1, 2, 32, 40, 63])
 def test_the_first_draw_may_have_any_density(isa, density):
     """The size is right, even if all bits of the first draw are wrong."""
     mechanism, x = ldp.SubsetSelection(70, 1.0, size=20), np.arange(70, dtype=np.uint8)
@@ -91,7 +91,7 @@ def test_the_first_draw_may_have_any_density(isa, density):
     assert members(out, 70) == reference.subset_reports(mechanism, density, FIXED_KEY, 0, x)
 
 
-@pytest.mark.parametrize("k, size", [(2, 1), (9, 3), (70, 20)])
+@each("k, size", [(2, 1), (9, 3), (70, 20)])
 def test_the_set_holds_the_category_exactly_below_the_threshold(isa, k, size):
     """The first word of a block is a coin. heads = word gives other categories, heads = word + 1 the person's own."""
     word = Words(FIXED_KEY, "SUBSET_COINS", 0).word()
@@ -223,7 +223,7 @@ def test_the_size_has_the_smallest_total_variance_of_all(k, epsilon):
     assert total_variance(ldp.SubsetSelection(k, epsilon)) == pytest.approx(float(best), rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 20.0])
+@each("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 20.0])
 def test_one_category_is_best_for_few_categories(epsilon):
     """Exactly if (k - 1) (k - 2) <= 2 e^(2 epsilon)."""
     edge = math.floor(1.5 + math.sqrt(0.25 + 2 * math.exp(2 * epsilon)))
@@ -280,13 +280,13 @@ def test_a_wrong_size_is_refused(size):
         ldp.SubsetSelection(5, 1.0, size=size)
 
 
-@pytest.mark.parametrize("epsilon", [5e-324, 1e-200, 1e-20, 50.0, 150.0, 1e300])
+@each("epsilon", [5e-324, 1e-200, 1e-20, 50.0, 150.0, 1e300])
 def test_an_epsilon_that_no_coin_certifies_is_refused(epsilon):
     with pytest.raises(ValueError, match="epsilon must be within what exact coins can certify"):
         ldp.SubsetSelection(10, epsilon)
 
 
-@pytest.mark.parametrize("k, record", [(5, "u1"), (200, "u1"), (300, "u2")])
+@each("k, record", [(5, "u1"), (200, "u1"), (300, "u2")])
 def test_the_report_of_an_invalid_record_is_that_of_the_last_category(isa, k, record):
     mechanism = ldp.SubsetSelection(k, 1.0)
     kernel, outputs = mechanism._pipeline.kernel, []

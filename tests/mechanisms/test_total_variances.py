@@ -20,6 +20,8 @@ from ldpfast.mechanisms._projective_space import Geometry
 from ldpfast.mechanisms._subset_selection import best_size
 from ldpfast.results import line_of
 
+from ..support.cases import each
+
 EPSILONS = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
 NUMBERS = [1 << j for j in range(1, 21)]
 SUBSETS = 1 << 16  # largest number of categories of SubsetSelection
@@ -94,7 +96,7 @@ def test_closed_forms(grid):
         assert found["SS"] == pytest.approx(of_subsets(k, epsilon), rel=1e-9)
 
 
-@pytest.mark.parametrize("order, length", [(2, 5), (3, 4), (4, 3), (7, 3), (64, 2)])
+@each("order, length", [(2, 5), (3, 4), (4, 3), (7, 3), (64, 2)])
 def test_a_full_space_has_the_variance_of_subsets_of_the_size_of_a_hyperplane(order, length):
     space = Geometry(order, length)
     for epsilon in EPSILONS:
@@ -119,7 +121,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize("k, epsilon, response, symmetric, optimized, subsets, size, hadamard, geometry, order", TABLE)
+@each("k, epsilon, response, symmetric, optimized, subsets, size, hadamard, geometry, order", TABLE)
 def test_the_table_of_total_variances(
     k, epsilon, response, symmetric, optimized, subsets, size, hadamard, geometry, order
 ):

@@ -19,6 +19,7 @@ from ldpfast.mechanisms._tree_level import HadamardLevel, ResponseLevel
 from ldpfast.mechanisms._tree_levels import tree_sizes
 from ldpfast.mechanisms._tree_sets import ProjectiveLevel, SubsetLevel
 
+from ..support.cases import each
 from ..support.exact import exact_log, least_double_not_below
 from ..support.set_responses import ProjectiveReference
 from ..support.statistics import ALPHA, assert_counts
@@ -59,7 +60,7 @@ def target(level, x):
     return found
 
 
-@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+@each("mechanism", TREES, ids=repr)
 def test_the_guarantee_is_that_of_the_largest_odds_of_the_integers(mechanism):
     """Largest ratio in a column of the exact channel; a coin that is off by one unit has another ratio."""
     rows = mechanism.channel_rows()
@@ -80,7 +81,7 @@ def test_the_guarantee_is_that_of_the_largest_odds_of_the_integers(mechanism):
         assert exact_log(more) > Fraction(mechanism.epsilon)
 
 
-@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+@each("mechanism", TREES, ids=repr)
 def test_levels_are_uniform_and_independent_of_the_record(mechanism):
     rows = mechanism.channel_rows()
     bounds = [*mechanism.first_codes, mechanism.report.k]
@@ -89,7 +90,7 @@ def test_levels_are_uniform_and_independent_of_the_record(mechanism):
             assert sum(row[first:last]) == Fraction(1, len(mechanism.levels))
 
 
-@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+@each("mechanism", TREES, ids=repr)
 def test_decoding_is_exact_by_enumeration(mechanism):
     """Expectation and second moments of the decoded numbers, over all codes of each record."""
     for level in mechanism.levels:
@@ -124,7 +125,7 @@ def test_decoding_is_exact_by_enumeration(mechanism):
                 np.testing.assert_allclose(second, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+@each("mechanism", TREES, ids=repr)
 def test_reports_follow_from_the_words(mechanism):
     """Twin in Python integers: a level, then the word of the coin, then the word of the other bits of the code."""
     n, h = 400, len(mechanism.levels)
@@ -230,7 +231,7 @@ def test_moments_of_a_level_are_exact_for_uniform_shares_if_all_points_are_nodes
     np.testing.assert_allclose(np.einsum("ij,jk,ik->i", a, second, a), level.variance * (a**2).sum(axis=1), rtol=1e-9)
 
 
-@pytest.mark.parametrize("nodes, epsilon", [(40, 1.0), (64, 2.0), (256, 1.0), (256, 3.0), (300, 4.5), (1000, 2.0)])
+@each("nodes, epsilon", [(40, 1.0), (64, 2.0), (256, 1.0), (256, 3.0), (300, 4.5), (1000, 2.0)])
 def test_the_variance_of_ranges_is_close_to_the_formula_for_any_shares(nodes, epsilon):
     """The mean over ranges is within 10 %; of a single one within 50 %, for shares at one or two nodes."""
     (level,) = TreeResponse(nodes, epsilon, branching=nodes).levels
@@ -269,7 +270,7 @@ def test_walsh_transform(size):
     np.testing.assert_array_equal(counts, before)
 
 
-@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+@each("mechanism", TREES, ids=repr)
 def test_variance_and_range_of_a_report(mechanism):
     rows = mechanism.channel().matrix
     np.testing.assert_allclose(mechanism.variance(np.arange(mechanism.k)), rows * (1 - rows), rtol=1e-9)
@@ -300,7 +301,7 @@ def test_a_record_out_of_range_has_the_report_of_the_last_bin():
     np.testing.assert_array_equal(out, expected)
 
 
-@pytest.mark.parametrize("epsilon", [1e-100, 1e-17, 2e-16, 1e-15, 1e-12, 1.1e-12, 1e-9])
+@each("epsilon", [1e-100, 1e-17, 2e-16, 1e-15, 1e-12, 1.1e-12, 1e-9])
 def test_a_tiny_epsilon_has_a_mechanism_or_an_error(epsilon):
     for k, branching in ((65_536, 709), (64, 4), (5, 5)):
         if epsilon < 1e-18:

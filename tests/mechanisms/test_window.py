@@ -266,7 +266,7 @@ def test_the_words_can_be_divided_for_all_designs(epsilon):
                         assert ((word // 2) * factor >> 32) >> shift == word // divisor
 
 
-@pytest.mark.parametrize("divisor", [4, 6, 8, 10, 12, 14, (1 << 31) - 2, 1 << 31, (1 << 31) + 2, (1 << 32) - 8])
+@each("divisor", [4, 6, 8, 10, 12, 14, (1 << 31) - 2, 1 << 31, (1 << 31) + 2, (1 << 32) - 8])
 def test_the_division_by_a_multiplication_is_exact(divisor):
     factor, shift = _coins.division(divisor)
     assert factor < 1 << 32
@@ -364,7 +364,7 @@ def test_decoded_reports_with_unequal_inputs_are_unbiased(epsilon):
 BEST_KNOWN = {0.25: 64.0, 0.5: 16.0, 1.0: 3.9909, 2.0: 0.8657, 4.0: 0.1274, 6.0: 0.02734, 8.0: 0.0067}
 
 
-@pytest.mark.parametrize("epsilon", [*BEST_KNOWN, 0.3, 1.37, 2.61, 5.1, 7.13, 9.4, 12.0])
+@each("epsilon", [*BEST_KNOWN, 0.3, 1.37, 2.61, 5.1, 7.13, 9.4, 12.0])
 def test_the_table_is_close_to_the_best_known_mechanism(epsilon):
     """A linear program over inputs and decoded values, with the rounding of numbers to its inputs; 12: a published target."""
     best = BEST_KNOWN | {12.0: 0.00046 / 1.02}
@@ -382,7 +382,7 @@ def test_fewer_codes_are_kept_on_request():
         assert ldp.Window(0, 1, 12.0, outputs=outputs)._coin.outputs <= outputs
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("epsilon", EPSILONS)
 def test_the_moments_of_a_design_are_those_of_its_integers(epsilon):
     mechanism, design = ldp.Window(-1.0, 1.0, epsilon), best_design(epsilon, 16)
     odds = math.exp(min(epsilon, mechanism.epsilon_realized))
@@ -404,7 +404,7 @@ TABLE = {  # epsilon: largest variance with at most 16 outputs, steps, width, sh
 }
 
 
-@pytest.mark.parametrize("epsilon", TABLE)
+@each("epsilon", TABLE)
 def test_designs_and_variances_of_the_table(epsilon):
     text, steps, width, share = TABLE[epsilon]
     design = best_design(epsilon, 16)

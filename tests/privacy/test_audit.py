@@ -132,7 +132,7 @@ def sometimes_nan(records, rng):
 
 
 @pytest.mark.claim("An audit detects a mechanism that violates its claimed guarantee.", "Composition and audits")
-@pytest.mark.parametrize(
+@each(
     "broken, x, x_prime, epsilon, least",
     [
         (half_the_scale, 0.0, 1.0, 1.0, 1.8),
@@ -209,7 +209,7 @@ def constant(records, rng):
     return np.zeros(len(records))
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (lambda: audit(constant, 0, 1, 3), ValueError, r"^n must be an integer >= 4, got 3$"),

@@ -117,13 +117,13 @@ def test_the_repr_names_size_and_epsilon():
     assert repr(Channel([[3, 1], [1, 3]])) == "<Channel: 2 inputs, 2 reports, epsilon = 1.09861>"
 
 
-@pytest.mark.parametrize("matrix", [3, [1, 2], [[[1]]], [], [[]], np.zeros((0, 3))])
+@each("matrix", [3, [1, 2], [[[1]]], [], [[]], np.zeros((0, 3))])
 def test_matrices_of_other_shapes_are_rejected(matrix):
     with pytest.raises(ValueError, match=r"^matrix must have shape \(inputs, reports\), got shape "):
         Channel(matrix)
 
 
-@pytest.mark.parametrize(
+@each(
     "matrix",
     [
         [[1, -1], [1, 1]],
@@ -383,7 +383,7 @@ def test_the_channel_of_every_mechanism_has_its_realized_epsilon(mechanism):
 CHANNEL = Channel([[3, 1], [1, 3]])
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: CHANNEL.delta(-0.1), r"^epsilon must be in \[0, inf\), got -0.1$"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ldpfast import privacy
 from ldpfast.privacy import Channel
 
+from ..support.cases import each
 from ..support.channels import marked_response
 
 
@@ -29,8 +30,8 @@ def test_composition_equals_the_product_of_randomized_responses(epsilons, epsilo
         assert privacy.composition_epsilon(epsilons, delta) == pytest.approx(joint.epsilon(delta), rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize("k", [1, 2, 7, 30])
-@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
+@each("k", [1, 2, 7, 30])
+@each("epsilon", [0.05, 0.5, 2.0])
 def test_composition_of_equal_rounds_equals_the_published_formula(k, epsilon):
     """Kairouz, Oh and Viswanath: delta at (k - 2 i) epsilon is a sum over l < i.
 
@@ -94,7 +95,7 @@ def test_many_rounds_approach_the_normal_limit():
     np.testing.assert_allclose(delta, privacy.gaussian_delta([0.0, 1.0, 5.0], sigma=sigma), rtol=0.01)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: privacy.composition_delta(1.0, 1.0), r"^epsilons must have shape \(rounds,\), got shape \(\)$"),

@@ -144,7 +144,7 @@ def test_kl_to_delta_is_attained_by_two_coins(level, epsilon):
         assert privacy.tv_from_kl(level) == pytest.approx(privacy.delta_from_kl(0.0, kl=level), abs=1e-12)
 
 
-@pytest.mark.parametrize("tv", [1e-9, 0.01, 0.3, 0.7, 0.999])
+@each("tv", [1e-9, 0.01, 0.3, 0.7, 0.999])
 def test_kl_and_total_variation_of_randomized_response(tv):
     channel = coin((1 + tv) / 2, (1 - tv) / 2)
     assert channel.kl() == pytest.approx(privacy.kl_for_tv(tv), rel=1e-6)
@@ -162,7 +162,7 @@ def test_kl_in_both_orders_gives_a_smaller_tv():
     assert privacy.tv_from_kl(1.0) == pytest.approx(0.648, abs=1e-3)
 
 
-@pytest.mark.parametrize("level", [0.0, 1e-12, 1e-4, 0.01, 0.3, 1.0, 4.0, 300.0])
+@each("level", [0.0, 1e-12, 1e-4, 0.01, 0.3, 1.0, 4.0, 300.0])
 def test_epsilon_for_kl_inverts_kl_from_dp(level):
     assert privacy.kl_from_dp(privacy.epsilon_for_kl(level)) == pytest.approx(level, rel=1e-12)
     assert privacy.kl_from_dp(privacy.epsilon_for_kl(level)) <= level * (1 + 1e-15)
@@ -186,7 +186,7 @@ def test_total_variation_gives_delta_at_every_epsilon():
 # All conversions ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "function, arguments",
     [
         (lambda at, epsilon, delta: privacy.delta_from_dp(epsilon, delta, at=at), (0.5, 1.0, 0.1)),
@@ -236,7 +236,7 @@ def test_pairs_of_conversions_are_consistent():
 # Bad input ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: privacy.tv_from_dp(-1), r"^epsilon must be in \[0, inf\), got -1.0$"),

@@ -21,7 +21,7 @@ from ..support.channels import binned
 # Gaussian noise -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "epsilon, delta, sigma",
     [
         (1.0, 1e-5, 3.730632),
@@ -52,8 +52,8 @@ def normal_tail(x):
 
 
 @pytest.mark.claim("`gaussian_delta` is the exact hockey-stick divergence, rounded up.", "Composition and audits")
-@pytest.mark.parametrize("epsilon", [0.0, 0.01, 1.0, 5.0])
-@pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0, 20.0])
+@each("epsilon", [0.0, 0.01, 1.0, 5.0])
+@each("sigma", [0.3, 1.0, 4.0, 20.0])
 def test_delta_equals_decimal_arithmetic(epsilon, sigma):
     """Decimals have 100 digits. The result is rounded up, by at most 2e-11 of it."""
     with localcontext() as context:
@@ -125,8 +125,8 @@ def test_the_published_laplace_rate_has_twice_the_level(rate, level):
 # Concentrated privacy -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shift", [(1, 0), (1, 1), (2, 1), (5, 3)])
-@pytest.mark.parametrize("sigma2", [1, 4, 30])
+@each("shift", [(1, 0), (1, 1), (2, 1), (5, 3)])
+@each("sigma2", [1, 4, 30])
 def test_concentrated_delta_bounds_the_exact_sum_in_two_dimensions(sigma2, shift):
     y, p = discrete_gaussian.weights(sigma2, 60 + 12 * math.isqrt(sigma2))
     weight = np.multiply.outer(p, p) / p.sum() ** 2

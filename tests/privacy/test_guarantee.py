@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ldpfast import privacy
 from ldpfast.privacy import Channel, Guarantee, compose, group
 
+from ..support.cases import each
 from ..support.exact import least_double_not_below
 
 # Guarantee ------------------------------------------------------------------------------------------------------------
@@ -32,7 +33,7 @@ def test_a_guarantee_is_a_frozen_value():
         guarantee.epsilon = 0.5
 
 
-@pytest.mark.parametrize("definition", ["Local", "", None, 1, "renyi"])
+@each("definition", ["Local", "", None, 1, "renyi"])
 def test_unknown_definitions_are_rejected(definition):
     with pytest.raises(
         ValueError, match=r"^definition must be one of 'local', 'pure', 'approximate', 'smooth', 'kl', 'tv', got "

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from ldpfast import privacy
 from ldpfast.privacy._conversions import least_error, misses
 
+from ..support.cases import each
+
 EPSILON, SHARE, DELTA = st.floats(1e-12, 40), st.floats(1e-300, 1 - 2**-53), st.floats(1e-300, 0.9)
 
 
@@ -238,7 +240,7 @@ def test_lower_bounds_at_extreme_arguments(epsilon):
 SCALES = [5e-324, 1e-310, 1e-200, 1e-20, 0.1, 1.0, 9.0, 1e20, 1e200, 1e308]
 
 
-@pytest.mark.parametrize("sigma", SCALES)
+@each("sigma", SCALES)
 def test_gaussian_noise_at_extreme_arguments(sigma):
     """For a quotient r of sensitivity and sigma, the total variation is erf(r / sqrt 8) >= r (1 - r^2 / 24) / sqrt(2 pi)."""
     with localcontext(prec=60):
@@ -271,7 +273,7 @@ def test_noise_for_extreme_deltas_guarantees_them(delta):
     assert privacy.concentrated_delta(40.0, rho=1e-5) == 5e-324
 
 
-@pytest.mark.parametrize("rounds", [[5e-324], [5e-324] * 500, [1e-310] * 3, [0.1] * 50, [1e5], [1e100]])
+@each("rounds", [[5e-324], [5e-324] * 500, [1e-310] * 3, [0.1] * 50, [1e5], [1e100]])
 def test_compositions_at_extreme_arguments(rounds):
     """Against the sum over the numbers of true answers, in decimals."""
     k, e = len(rounds), Decimal(rounds[0])
@@ -291,7 +293,7 @@ def test_compositions_at_extreme_arguments(rounds):
 NEAR_ONE = [10**k for k in (3, 19, 25, 60, 120, 200, 330)]
 
 
-@pytest.mark.parametrize("size", NEAR_ONE)
+@each("size", NEAR_ONE)
 def test_exact_channels_with_ratios_near_one(size):
     """Rows (n + 1, n) and (n, n + 1): all parameters are positive, and above those in many digits."""
     channel = privacy.Channel([[size + 1, size], [size, size + 1]])
@@ -310,8 +312,8 @@ def test_exact_channels_with_ratios_near_one(size):
         assert Decimal(channel.disclosure_risk()) <= (1 - 1 / total) / 2
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 5e-324, 1e-200, 1e-95, 1e-60, 1e-9, 0.5])
-@pytest.mark.parametrize("delta", [5e-324, 1e-20, 0.0078125])
+@each("epsilon", [0.0, 5e-324, 1e-200, 1e-95, 1e-60, 1e-9, 0.5])
+@each("delta", [5e-324, 1e-20, 0.0078125])
 def test_groups_are_rounded_up(epsilon, delta):
     for size in (1, 2, 3, 7):
         found = privacy.group(privacy.Guarantee("approximate", epsilon, delta), size)

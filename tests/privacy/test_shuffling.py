@@ -217,7 +217,7 @@ def test_the_shorter_sum_is_exact_for_three_categories_if_all_others_have_the_th
 # Parameters -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "mechanism",
     [
         ldp.Warner(1.0),
@@ -334,8 +334,8 @@ def blanket_delta(odds, size, difference, n, epsilon):
     return total
 
 
-@pytest.mark.parametrize("odds, size", [(2.0, 0.5), (20.0, 0.5), (3.0, 0.2), (10.0, 0.8), (5.0, 0.01)])
-@pytest.mark.parametrize("share", [0.0, 0.4, 0.9])
+@each("odds, size", [(2.0, 0.5), (20.0, 0.5), (3.0, 0.2), (10.0, 0.8), (5.0, 0.01)])
+@each("share", [0.0, 0.4, 0.9])
 def test_the_largest_difference_of_the_sets_is_the_worst(odds, size, share):
     """Also below the result: all differences of sets of this size, which the parameters of the largest one cover."""
     n, largest, epsilon = 4, min(size, 1 - size), share * math.log(odds)
@@ -572,8 +572,8 @@ def test_one_person_has_the_curve_of_a_single_report(channel):
     assert shuffled(channel, 1, 1e-8).epsilon == pytest.approx(channel.epsilon_realized, rel=1e-6)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("n", [10_000, 10**6, 10**8])
+@each("epsilon", [0.1, 1.0, 3.0])
+@each("n", [10_000, 10**6, 10**8])
 def test_the_closed_form_is_larger(epsilon, n):
     """Feldman, McMillan and Talwar (2021), for all channels with epsilon at most ln(n / (16 ln(2 / delta)))."""
     delta = 1e-8
@@ -635,7 +635,7 @@ def test_rounds_can_be_composed():
 WARNER = ldp.Warner(1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, kind, message",
     [
         (lambda: shuffled(0.0, 10, 1e-6), ValueError, "mechanism_or_epsilon must be a finite number > 0, got 0.0"),

@@ -14,6 +14,8 @@ from ldpfast.mechanisms import RankCodebook
 from ldpfast.privacy import shuffled, shuffled_delta, summed, summed_delta
 from ldpfast.privacy._sums import Ones
 
+from ..support.cases import each
+
 METHODS = ["symmetric", "optimized"]
 
 
@@ -118,7 +120,7 @@ def test_the_sum_of_one_hot_reports_with_epsilon_10():
     assert 0.29 < summed(ldp.UnaryEncoding(128, 10.0), 100_000, 1e-9).epsilon < 0.301
 
 
-@pytest.mark.parametrize(
+@each(
     "call, kind, message",
     [
         (lambda: summed(1.0, 10, 1e-6), TypeError, "mechanism must have reports that are codes or independent bits"),

@@ -18,7 +18,7 @@ from ldpfast.mechanisms import for_categories
 from ldpfast.reports import Aggregator, SampledSigns
 
 from ..support.aggregation import aggregate, reports_of
-from ..support.cases import each
+from ..support.cases import each, each_kind
 from ..support.errors import raises
 from ..support.examples import KINDS, assert_same, assert_same_estimate
 from ..support.reference import wide
@@ -39,6 +39,7 @@ def test_merging_is_concatenation_in_any_order(kind, cuts, random):
     assert_same_estimate(merged.estimate(), whole.estimate())
 
 
+@each_kind
 def test_updating_is_concatenation(kind):
     mechanism, reports = kind.mechanism, reports_of(kind, 100)
     whole = aggregate(mechanism, reports)
@@ -47,6 +48,7 @@ def test_updating_is_concatenation(kind):
     assert aggregate(mechanism, reports[:0], reports) == whole
 
 
+@each_kind
 def test_update_and_merge_return_the_aggregator_and_do_not_change_the_argument(kind):
     a, b = kind.mechanism.aggregator(), aggregate(kind.mechanism, reports_of(kind, 9))
     before = b.to_bytes()
@@ -56,6 +58,7 @@ def test_update_and_merge_return_the_aggregator_and_do_not_change_the_argument(k
     assert b.to_bytes() == before
 
 
+@each_kind
 def test_merging_with_itself_is_refused(kind):
     a = aggregate(kind.mechanism, reports_of(kind, 50))
     before = a.to_bytes()
@@ -64,6 +67,7 @@ def test_merging_with_itself_is_refused(kind):
     assert a.to_bytes() == before
 
 
+@each_kind
 def test_reports_in_any_memory_layout_are_accepted(kind):
     reports = reports_of(kind, 30)
     whole = aggregate(kind.mechanism, reports)
@@ -124,6 +128,7 @@ def test_reports_of_both_precisions_merge():
     np.testing.assert_allclose(merged.estimate().value, total / 40, atol=mechanism.scale * 2**-30)
 
 
+@each_kind
 def test_an_estimate_without_reports_is_an_error(kind):
     for aggregator in (kind.mechanism.aggregator(), aggregate(kind.mechanism, reports_of(kind, 3)[:0])):
         with raises(ValueError, "an estimate needs at least 1 report, got n = 0"):
@@ -167,7 +172,7 @@ def test_counts_of_flags_are_numbers_of_zeros_and_ones():
 
 
 @pytest.mark.claim("Aggregators of different questions are not merged, and neither of them changes.", "Saved states")
-@pytest.mark.parametrize(
+@each(
     "a, b, difference",
     [
         (ldp.Warner(1.0), ldp.Warner(2.0), "epsilon is 1, got 2"),
@@ -265,8 +270,8 @@ def test_the_name_of_a_batch_is_text(name):
 @pytest.mark.claim(
     "Reports that another mechanism made give a `DoubtfulWarning` if their shares do not add up.", "Estimates"
 )
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
-@pytest.mark.parametrize("theirs, ours", [("symmetric", "optimized"), ("optimized", "symmetric")])
+@each("epsilon", [0.5, 1.0, 3.0])
+@each("theirs, ours", [("symmetric", "optimized"), ("optimized", "symmetric")])
 def test_reports_of_another_method_are_a_warning(theirs, ours, epsilon):
     """Plain arrays have no label, but the shares then do not add up to 1."""
     reports = ldp.UnaryEncoding(20, epsilon, method=theirs).privatize(np.arange(10_000) % 20, rng=1)
@@ -276,8 +281,8 @@ def test_reports_of_another_method_are_a_warning(theirs, ours, epsilon):
     assert float(str(caught[0].message).split()[5].rstrip(",")) == pytest.approx(found.value.sum(), rel=0.01)
 
 
-@pytest.mark.parametrize("k, epsilon, n", [(2, 10.0, 1), (1000, 1.0, 3), (50, 5.0, 100_000), (3, 40.0, 1000)])
-@pytest.mark.parametrize("method", ["symmetric", "optimized"])
+@each("k, epsilon, n", [(2, 10.0, 1), (1000, 1.0, 3), (50, 5.0, 100_000), (3, 40.0, 1000)])
+@each("method", ["symmetric", "optimized"])
 def test_shares_of_the_right_mechanism_are_no_warning(k, epsilon, n, method):
     mechanism = ldp.UnaryEncoding(k, epsilon, method=method)
     for seed in range(20):
@@ -300,7 +305,7 @@ def counts_of(mechanism, counts):
 
 
 @pytest.mark.claim("An estimate farther outside its range than noise explains gives a `DoubtfulWarning`.", "Estimates")
-@pytest.mark.parametrize(
+@each(
     "mechanism, counts, entry",
     [
         (ldp.FiniteChannel([[3, 1], [1, 3]]), [0, 1200], r"entry 1 is 1.5, outside of \[0, 1\]"),
@@ -328,7 +333,7 @@ def test_reports_that_no_shares_explain_are_a_warning(mechanism, counts, entry):
     assert (np.max(estimate.value) > high) or (np.min(estimate.value) < low)
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, 100, 10_000])
+@each("n", [1, 2, 10, 100, 10_000])
 def test_the_most_extreme_counts_that_shares_explain_are_no_warning(n):
     """All people have one category, and all reports are of one code: the probability is 0.75^n, or that of k-ary response."""
     for mechanism in (ldp.FiniteChannel([[3, 1], [1, 3]]), ldp.RandomizedResponse(2, 1.0), ldp.Warner(1.0)):
@@ -341,8 +346,8 @@ def test_the_most_extreme_counts_that_shares_explain_are_no_warning(n):
                 aggregator.estimate()
 
 
-@pytest.mark.parametrize("k", [2, 30, 1000])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@each("k", [2, 30, 1000])
+@each("epsilon", [0.1, 1.0, 8.0])
 def test_shares_at_the_end_of_their_range_are_no_warning(k, epsilon):
     """Everyone has one category: half of the estimates are outside of [0, 1]."""
     for mechanism in (
@@ -357,6 +362,7 @@ def test_shares_at_the_end_of_their_range_are_no_warning(k, epsilon):
 # Copies ---------------------------------------------------------------------------------------------------------------
 
 
+@each_kind
 def test_copies_are_independent(kind):
     reports = reports_of(kind, 20)
     aggregator = aggregate(kind.mechanism, reports[:8])

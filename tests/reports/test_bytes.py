@@ -17,7 +17,7 @@ from ldpfast.reports import Aggregator
 from ldpfast.survey import YesNo
 
 from ..support.aggregation import aggregate, reports_of
-from ..support.cases import each_example
+from ..support.cases import each, each_example, each_kind
 from ..support.errors import raises
 from ..support.process import run_python
 
@@ -57,6 +57,7 @@ def test_aggregators_survive_bytes(example):
             assert twin.to_bytes() == aggregator.to_bytes()
 
 
+@each_kind
 def test_an_aggregator_from_bytes_accepts_more_reports(kind):
     reports = reports_of(kind, 20)
     twin = Aggregator.from_bytes(aggregate(kind.mechanism, reports[:8]).to_bytes())
@@ -73,6 +74,7 @@ def test_a_fresh_interpreter_reads_bytes():
 
 
 @pytest.mark.claim("A change of any byte of a saved state is detected.", "Saved states")
+@each_kind
 def test_a_change_of_any_byte_is_detected(kind):
     data = aggregate(kind.mechanism, reports_of(kind, 7)).to_bytes()
     for i in range(len(data)):
@@ -81,6 +83,7 @@ def test_a_change_of_any_byte_is_detected(kind):
                 Aggregator.from_bytes(data[:i] + bytes([data[i] ^ flip]) + data[i + 1 :])
 
 
+@each_kind
 def test_missing_and_extra_bytes_are_detected(kind):
     data = aggregate(kind.mechanism, reports_of(kind, 7)).to_bytes()
     for i in range(len(data)):
@@ -92,7 +95,7 @@ def test_missing_and_extra_bytes_are_detected(kind):
         Aggregator.from_bytes(data + b"\0")
 
 
-@pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\x93NUMPY" + b"\0" * 100, b"{}", b"\0" * 64])
+@each("data", [b"", b"PK\x03\x04", b"\x93NUMPY" + b"\0" * 100, b"{}", b"\0" * 64])
 def test_foreign_bytes_are_rejected(data):
     with raises(ValueError, "data must be the bytes of an aggregator: the magic number is wrong"):
         Aggregator.from_bytes(data)
@@ -120,7 +123,7 @@ def test_forged_bytes_of_these_tests_have_the_real_layout():
     assert Aggregator.from_bytes(forged({"n": 0, "schema": WARNER, "batches": []})) == ldp.Warner(1.0).aggregator()
 
 
-@pytest.mark.parametrize(
+@each(
     "header",
     [
         b"\xff\xfe",
@@ -152,7 +155,7 @@ def test_a_header_that_is_longer_than_the_bytes_is_rejected():
         Aggregator.from_bytes(with_checksum(struct.pack("<8sQ", b"LDPFAST\x04", 1 << 63) + b'{"n":0}' + bytes(16)))
 
 
-@pytest.mark.parametrize(
+@each(
     "source",
     [
         [],
@@ -204,7 +207,7 @@ def test_a_number_of_reports_that_the_state_cannot_have_is_rejected(n):
 
 
 @pytest.mark.claim("A saved state that no reports can have is refused.", "Saved states")
-@pytest.mark.parametrize(
+@each(
     "mechanism, position, value",
     [
         (ldp.RandomizedResponse(4, 1.0), 0, 9),  # a count above n
@@ -276,7 +279,7 @@ def test_counts_whose_sum_wraps_are_rejected():
         Aggregator.from_bytes(data)
 
 
-@pytest.mark.parametrize("batch", ["", "one", "\ud800", "A" * 32, "0" * 33, "0" * 32 + "\n"])
+@each("batch", ["", "one", "\ud800", "A" * 32, "0" * 33, "0" * 32 + "\n"])
 def test_names_of_batches_that_no_update_stores_are_rejected(batch):
     """A surrogate could be read, but not be written again."""
     with raises(

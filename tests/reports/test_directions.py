@@ -12,6 +12,7 @@ from ldpfast._core import tally
 from ldpfast.reports import Aggregator, Directions
 
 from ..support import reference
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import assert_coverage
@@ -24,7 +25,7 @@ def reports_of(n, seed=1, mechanism=MECHANISM):
     return mechanism.privatize(x, rng=seed, clip=True)
 
 
-@pytest.mark.parametrize("dim, n", [(1, 3), (5, 1), (5, 64), (5, 4000), (100, 165), (5000, 4), (16_384, 3)])
+@each("dim, n", [(1, 3), (5, 1), (5, 64), (5, 4000), (100, 165), (5000, 4), (16_384, 3)])
 def test_sums_are_those_of_the_decoded_reports_as_vectors(isa, dim, n):
     """Steps of bound 2^-30; pieces of as many rows as 16384 numbers hold."""
     mechanism = ldp.RankCodebook(dim, 4.0, radius=2.0, vectors=3)

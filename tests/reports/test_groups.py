@@ -14,6 +14,7 @@ import ldpfast as ldp
 from ldpfast.reports import GroupedAggregator
 from ldpfast.survey import Choice, Repeated, Survey, YesNo
 
+from ..support.cases import each
 from ..support.errors import raises
 
 MECHANISM = ldp.RandomizedResponse(3, 1.0)
@@ -76,7 +77,7 @@ def test_values_that_cannot_be_saved_can_be_compared(by):
         collect(by).to_bytes()
 
 
-@pytest.mark.parametrize(
+@each(
     "by, values",
     [
         ([None, 1, None] * 4, [None, 1]),
@@ -113,7 +114,7 @@ def test_records_and_groups_have_one_pandas_index():
         asked.collect(x == 1, by=by[::-1], rng=keys)
 
 
-@pytest.mark.parametrize("by", [BY, pd.Series(BY), BY.tolist(), 3, b"by"], ids=lambda by: type(by).__name__)
+@each("by", [BY, pd.Series(BY), BY.tolist(), 3, b"by"], ids=lambda by: type(by).__name__)
 def test_groups_of_a_survey_are_a_column_of_its_table(by):
     frame = {"smokes": X == 1, "by": BY}
     with raises(TypeError, f"by must be the name of a column, or a list of different names, got {type(by).__name__}"):
@@ -186,7 +187,7 @@ def test_groups_know_the_aggregators_that_they_are_made_of():
         grouped.merge(again)
 
 
-@pytest.mark.parametrize(
+@each(
     "aggregators, message",
     [
         ([MECHANISM.aggregator()], "aggregators must be a mapping to aggregators, got list"),

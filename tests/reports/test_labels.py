@@ -17,6 +17,7 @@ from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.reports._labels import messages_of
 
 from ..support.aggregation import reports_of
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.examples import KINDS, assert_same
 from ..support.one_shot import PROBLEMS
@@ -38,11 +39,10 @@ def questions():
 ASKED = {name: (question, reports) for name, question, reports in questions()}
 
 
-@pytest.fixture(params=ASKED.values(), ids=ASKED)
-def asked(request):
-    return request.param
+each_asked = each("asked", ASKED.values(), ids=ASKED)
 
 
+@each_asked
 def test_messages_are_counted_like_plain_reports(asked):
     question, reports = asked
     messages = [question.message(report) for report in reports]
@@ -54,6 +54,7 @@ def test_messages_are_counted_like_plain_reports(asked):
     assert one_by_one == plain
 
 
+@each_asked
 def test_messages_in_arrow_arrays(asked):
     question, reports = asked
     found = messages_of(question, reports)
@@ -67,6 +68,7 @@ def test_messages_in_arrow_arrays(asked):
         question.aggregator().update(pa.array([*found.to_pylist(), None]))
 
 
+@each_asked
 def test_tables_are_counted_like_plain_reports(asked, tmp_path):
     """Also from a Parquet file, in several chunks, in slices, and with people who were not asked."""
     question, reports = asked
@@ -86,6 +88,7 @@ def test_tables_are_counted_like_plain_reports(asked, tmp_path):
     assert question.aggregator().update(question.to_arrow(reports[:0])) == question.aggregator()
 
 
+@each_asked
 def test_a_table_explains_itself(asked):
     question, reports = asked
     metadata = question.to_arrow(reports).schema.metadata
@@ -131,8 +134,8 @@ def test_damaged_messages_are_refused():
         question.message(np.zeros(2, np.uint8))
 
 
-@pytest.mark.parametrize("label", ["message", "to_arrow"])
-@pytest.mark.parametrize(
+@each("label", ["message", "to_arrow"])
+@each(
     "report, kind",
     [
         (np.array(2, np.uint8), ValueError),  # no code of two
@@ -198,7 +201,7 @@ def test_tables_of_another_question_are_refused():
             ours.aggregator().update(plain.replace_schema_metadata({b"ldpfast": text}))
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.date32(), pa.list_(pa.int8()), pa.string(), pa.binary(7)], ids=str)
+@each("kind", [pa.int8(), pa.date32(), pa.list_(pa.int8()), pa.string(), pa.binary(7)], ids=str)
 def test_tables_with_fingerprints_of_another_type_are_refused(kind):
     question = Frequencies(["car", "foot"], 1.0)
     table = question.to_arrow(question.privatize(["car"] * 3))
@@ -225,6 +228,7 @@ def test_tables_of_two_questions_that_were_joined_are_refused(join, tmp_path):
         ours.aggregator().update(joined)
 
 
+@each_asked
 def test_no_reports_and_one_message(asked):
     question, reports = asked
     assert question.aggregator().update([]) == question.aggregator()

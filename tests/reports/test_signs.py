@@ -11,6 +11,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast.reports import Aggregator, SampledSigns
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import assert_coverage
@@ -23,7 +24,7 @@ def reports_of(n, seed=1):
     return MECHANISM.privatize(x, rng=seed)
 
 
-@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 1000])
+@each("n", [1, 2, 63, 64, 65, 1000])
 def test_counts_are_those_of_the_items(n):
     reports = reports_of(n)
     aggregator = MECHANISM.aggregator().update(reports)
@@ -85,7 +86,7 @@ def test_the_dtype_is_the_smallest_that_holds_all_items(dim, dtype):
     assert counts[dim - 1, 1] == counts[0, 0] == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "reports, message",
     [
         ([[0, 3, 14]], "reports must hold items in [0, 14); row 0 does not"),
@@ -104,7 +105,7 @@ def test_invalid_reports_are_rejected(reports, message):
         aggregator.update(np.array([[0, 3, 12]], np.int64))
 
 
-@pytest.mark.parametrize(
+@each(
     "counts, possible",
     [
         ((2, 3, 5, 0, 0, 5), True),  # of minus and plus, coordinate by coordinate; others 0

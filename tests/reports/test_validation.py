@@ -11,6 +11,7 @@ import pytest
 import ldpfast as ldp
 
 from ..support.aggregation import aggregate
+from ..support.cases import each
 from ..support.errors import raises
 
 
@@ -30,8 +31,8 @@ def assert_rejected(mechanism, bad, kind, message):
 # Shapes and dtypes ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mechanism", [ldp.UnaryEncoding(13, 1.0), ldp.LinfBall(13, 1.0)], ids=repr)
-@pytest.mark.parametrize("shape", [(4, 1), (4, 3), (3,), (2, 2, 2), (0, 3), ()])
+@each("mechanism", [ldp.UnaryEncoding(13, 1.0), ldp.LinfBall(13, 1.0)], ids=repr)
+@each("shape", [(4, 1), (4, 3), (3,), (2, 2, 2), (0, 3), ()])
 def test_packed_bits_of_a_wrong_shape(mechanism, shape):
     message = f"reports must have shape (n, 2), got shape {shape}"
     assert_rejected(mechanism, np.zeros(shape, np.uint8), ValueError, message)
@@ -51,7 +52,7 @@ def test_codes_and_real_reports_of_a_wrong_shape(mechanism, shape, expected):
     assert_rejected(mechanism, reports, ValueError, f"reports must have shape {expected}, got shape {shape}")
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int64", "uint16", "bool", "float64", "object"])
+@each("dtype", ["int8", "int64", "uint16", "bool", "float64", "object"])
 def test_codes_and_bits_of_a_wrong_dtype(dtype):
     message = f"reports must have dtype uint8, got dtype {dtype}"
     for mechanism, shape in ((ldp.Warner(1.0), 3), (ldp.UnaryEncoding(8, 1.0), (3, 1)), (ldp.LinfBall(8, 1.0), (3, 1))):
@@ -75,10 +76,8 @@ def test_real_reports_of_a_wrong_dtype(mechanism, shape, dtype):
 # Impossible values ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", [4, 5, 255])
-@pytest.mark.parametrize(
-    "mechanism", [ldp.RandomizedResponse(4, 1.0), ldp.Bins([0, 1, 2], 1.0), ldp.Residue(1, 0, 4, 1.0)], ids=repr
-)
+@each("bad", [4, 5, 255])
+@each("mechanism", [ldp.RandomizedResponse(4, 1.0), ldp.Bins([0, 1, 2], 1.0), ldp.Residue(1, 0, 4, 1.0)], ids=repr)
 def test_codes_out_of_range(mechanism, bad):
     reports = np.array([0, 3, bad, 1, bad], np.uint8)
     assert_rejected(mechanism, reports, ValueError, "reports must be codes in [0, 4); index 2 is outside")
@@ -103,8 +102,8 @@ def test_codes_that_no_record_gives():
     assert_rejected(mechanism, reports, ValueError, "reports must be codes of positive probability; index 2 is not")
 
 
-@pytest.mark.parametrize("bit", [5, 6, 7])
-@pytest.mark.parametrize("mechanism", [ldp.UnaryEncoding(13, 1.0), ldp.LinfBall(13, 1.0)], ids=repr)
+@each("bit", [5, 6, 7])
+@each("mechanism", [ldp.UnaryEncoding(13, 1.0), ldp.LinfBall(13, 1.0)], ids=repr)
 def test_padding_bits_that_are_set(mechanism, bit):
     reports = np.full((6, 2), 0b00011111, np.uint8)
     reports[3, 1] |= 1 << bit
@@ -112,8 +111,8 @@ def test_padding_bits_that_are_set(mechanism, bit):
     assert_rejected(mechanism, reports, ValueError, message)
 
 
-@pytest.mark.parametrize("k", [5, 8, 13, 64, 100, 128, 1000])
-@pytest.mark.parametrize("change", ["all", "none", "more", "fewer", "exchanged"])
+@each("k", [5, 8, 13, 64, 100, 128, 1000])
+@each("change", ["all", "none", "more", "fewer", "exchanged"])
 def test_sets_of_another_size(k, change):
     """Also where the total number of ones is right, by any reader."""
     mechanism = ldp.SubsetSelection(k, 1.0)
@@ -160,7 +159,7 @@ def test_the_first_wrong_set_of_many_is_named():
     assert not aggregator.counts.any()
 
 
-@pytest.mark.parametrize("what", ["next", "halfway", "point", "nan", "inf", "far"])
+@each("what", ["next", "halfway", "point", "nan", "inf", "far"])
 def test_reports_off_the_grid(what):
     mechanism = ldp.Laplace(0.0, 1.0, 1.0)
     grid = mechanism.grid
@@ -180,8 +179,8 @@ def test_reports_off_the_grid(what):
     assert_rejected(vector, rows, ValueError, "reports must lie on the mechanism's grid; row 1 does not")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("factor", [0.0, 0.999, 1.001, 1e30, math.nan, math.inf])
+@each("dtype", ["float32", "float64"])
+@each("factor", [0.0, 0.999, 1.001, 1e30, math.nan, math.inf])
 def test_vectors_of_a_wrong_norm(dtype, factor):
     mechanism = ldp.L2Ball(3, 1.0)
     rows = mechanism.privatize(np.zeros((5, 3), dtype))
@@ -194,8 +193,8 @@ def test_vectors_of_a_wrong_norm(dtype, factor):
 # Reports of the mechanism itself --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [1, 2, 100, 5000, 100_000])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@each("dim", [1, 2, 100, 5000, 100_000])
+@each("dtype", ["float32", "float64"])
 def test_vectors_of_the_mechanism_are_accepted(dim, dtype):
     """The tolerance of the check covers the rounding of the kernel in every dimension."""
     mechanism = ldp.L2Ball(dim, 0.1, radius=1e-3)

@@ -28,6 +28,7 @@ from ldpfast.server._store import Store
 from ldpfast.server._tables import VERSION, metadata
 from ldpfast.survey import Survey
 
+from ..support.cases import each
 from ..support.clients import build_package
 from ..support.process import NATIVE, compile_c
 from ..support.server import READER, SURVEY, body_of, free_port, postgres, postgres_programs, reports_of
@@ -381,7 +382,7 @@ def test_the_client_in_javascript_sends_until_the_server_has_confirmed(start_ser
     server.stop()
 
 
-@pytest.mark.parametrize(
+@each(
     "change, text",
     [
         ({"url": "ftp://a"}, "url must begin with"), ({"url": "localhost:8000"}, "url must begin with"),

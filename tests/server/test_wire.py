@@ -14,6 +14,7 @@ from ldpfast.server._reports import places_of
 from ldpfast.server._wire import BodyError, Incoming, TooManyError, read_frames, read_json_lines
 from ldpfast.survey._client import Report
 
+from ..support.cases import each
 from ..support.server import frame_of
 
 ID = bytes(range(16))
@@ -35,7 +36,7 @@ def test_lines_and_frames_give_the_same_reports():
     assert read_json_lines(b"\n \n", 99) == read_frames(b"", 99) == Incoming()
 
 
-@pytest.mark.parametrize(
+@each(
     "text, fault",
     [
         ("{", "line"), ("[]", "line"), ("7", "line"), ("null", "line"), ("{}", "line"), ('{"id": 1}', "line"),

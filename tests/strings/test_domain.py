@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ldpfast.domains import Strings
 from ldpfast.estimation import CountMeanSketch
 
+from ..support.cases import each
 from ..support.errors import raises
 
 WORDS = ["", "a", "caf\u00e9", "new", "\u65e5\u672c"]
@@ -80,7 +81,7 @@ def test_bytes_are_valid_if_they_are_short_and_have_no_zero(values):
 
 
 @pytest.mark.claim("`clip=True` never refuses a string.", "Strings")
-@pytest.mark.parametrize(
+@each(
     "domain, word, clipped",
     [
         (BYTES, "seven letters", "seven "),
@@ -136,7 +137,7 @@ def test_numpy_arrays_of_bytes_end_at_their_padding():
     assert rows[:, -1].tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize(
+@each(
     "x, kind, message",
     [
         (3, TypeError, "x must be strings in a list or an array, got int"),
@@ -151,7 +152,7 @@ def test_what_is_no_column_of_strings_is_refused(x, kind, message):
         BYTES.records(x)
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments, kind, message",
     [
         ((0,), ValueError, "max_bytes must be an integer >= 1 and <= 255, got 0"),

@@ -11,6 +11,7 @@ import pytest
 from ldpfast._core import strings
 from ldpfast.mechanisms import SketchResponse
 
+from ..support.cases import each
 from ..support.statistics import assert_counts
 
 PRIME = 2**61 - 1
@@ -71,8 +72,8 @@ def test_products_in_the_field():
     assert all(strings.product(a, b) == a * b % PRIME for a, b in pairs)
 
 
-@pytest.mark.parametrize("buckets", [1, 2, 1000, 1 << 16, (1 << 24) - 3, 1 << 24])
-@pytest.mark.parametrize("length", [1, 7, 8, 20, 255])
+@each("buckets", [1, 2, 1000, 1 << 16, (1 << 24) - 3, 1 << 24])
+@each("length", [1, 7, 8, 20, 255])
 def test_buckets_are_those_of_python(buckets, length):
     rng = np.random.default_rng([buckets, length])
     key = rng.integers(0, 2**64, 2, dtype=np.uint64)

@@ -25,6 +25,7 @@ from ldpfast.estimation.strings._levels import (
 )
 from ldpfast.estimation.strings._search import search, search_level
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import normal_margin
@@ -59,7 +60,7 @@ def strings_of(symbols: int, length: int) -> set[tuple[int, ...]]:
     return found
 
 
-@pytest.mark.parametrize("symbols, start, stop", [(1, 0, 3), (2, 0, 1), (3, 0, 4), (2, 2, 5), (3, 1, 2), (4, 3, 4)])
+@each("symbols, start, stop", [(1, 0, 3), (2, 0, 1), (3, 0, 4), (2, 2, 5), (3, 1, 2), (4, 3, 4)])
 def test_all_continuations_are_scored_once(symbols, start, stop):
     problem = HeavyHitters(2.0, max_bytes=stop, alphabet="abcd"[:symbols], n=1000, buckets=8, functions=3)
     hashes = problem.mechanism._hashes[0]
@@ -99,7 +100,7 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("symbols, length, n", SIZES)
+@each("symbols, length, n", SIZES)
 def test_levels_stay_in_the_budget_and_cover_the_string(symbols, length, n):
     letters = "".join(map(chr, range(0x100, 0x100 + symbols)))
     domain = Strings(length, None if symbols == 255 else letters)
@@ -313,7 +314,7 @@ def test_strings_that_are_too_long_for_a_search_are_refused():
         HeavyHitters(4.0, max_bytes=255)
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments, kind, message",
     [
         ({"n": 0}, ValueError, r"n must be an integer in \[1, "),

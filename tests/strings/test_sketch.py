@@ -14,6 +14,7 @@ from ldpfast.estimation import CountMeanSketch
 from ldpfast.mechanisms import HadamardResponse, RandomizedResponse, SketchResponse
 from ldpfast.mechanisms._sketch_response import BucketResponse
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import assert_counts, normal_margin
@@ -53,7 +54,7 @@ def test_the_exact_channel_has_the_stated_ratio():
     np.testing.assert_allclose(TINY.probabilities(TINY.domain.records(ALL)[0]), np.array(rows, float), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     "mechanism",
     [
         TINY,
@@ -62,7 +63,7 @@ def test_the_exact_channel_has_the_stated_ratio():
     ],
     ids=str,
 )
-@pytest.mark.parametrize("word", ["", "ab"])
+@each("word", ["", "ab"])
 def test_reports_have_the_exact_distribution(mechanism, word):
     n = 200_000
     reports = mechanism.privatize(np.full(n, word), rng=STATISTICS_SEED)

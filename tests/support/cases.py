@@ -12,7 +12,7 @@ from _pytest.mark import ParameterSet
 
 from ldpfast import _core
 
-from .examples import EXAMPLES
+from .examples import EXAMPLES, KINDS
 
 Test = Callable[..., None]
 
@@ -28,6 +28,8 @@ def each(
     """
     keys, listed = [name.strip() for name in names.split(",")], list(cases)
     labels = None if ids is None or callable(ids) else list(ids)
+    if any(case.marks for case in listed if isinstance(case, ParameterSet)):
+        raise ValueError("cases must have no marks, which belong to tests of pytest")
 
     def decorate(test: Test) -> Test:
         signature = inspect.signature(test)
@@ -77,3 +79,8 @@ def each_example(test: Test) -> Test:
     rest = [parameter for name, parameter in parameters.items() if name not in wanted]
     run.__signature__ = inspect.Signature([first, *rest])  # type: ignore[attr-defined]
     return each("example", EXAMPLES, ids=str)(run)
+
+
+def each_kind(test: Test) -> Test:
+    """Run a test for one mechanism of each kind, the argument `kind`."""
+    return each("kind", KINDS, ids=str)(test)

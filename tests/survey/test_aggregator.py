@@ -25,6 +25,7 @@ from ldpfast.reports._aggregator import MAGIC
 from ldpfast.survey import Survey, YesNo
 from ldpfast.survey._messages import messages_of as survey_messages
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.surveys import SURVEYS, people, questions
 
@@ -57,7 +58,7 @@ def test_messages_and_tables_count_alike():
     assert WHOLE.n == 900
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@each("name", SURVEYS)
 def test_tables_become_messages(name):
     survey = SURVEYS[name]
     table = survey.privatize(people(70), rng=3)
@@ -164,7 +165,7 @@ def bad_messages():
     yield "twice", m[:9] + first[: 2 + size] * 2, "different questions in ascending order"
 
 
-@pytest.mark.parametrize("message, error", [pytest.param(m, e, id=name) for name, m, e in bad_messages()])
+@each("message, error", [pytest.param(m, e, id=name) for name, m, e in bad_messages()])
 def test_bad_messages_are_refused(message, error):
     aggregator = copy.copy(WHOLE)
     for many in ([*MESSAGES[:3], message, MESSAGES[4]], pa.array([*MESSAGES[:3], message])):
@@ -225,7 +226,7 @@ def test_an_invalid_report_is_named_by_its_question_and_its_place_in_the_whole_i
         assert aggregator == WHOLE
 
 
-@pytest.mark.parametrize(
+@each(
     "reports, error, message",
     [
         (3, TypeError, "Arrow table or a list of messages, got int"),
@@ -291,7 +292,7 @@ def test_damaged_states_are_refused(at, change):
         ldp.Aggregator.from_bytes(bytes(data))
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         {"n": -1},
@@ -312,8 +313,8 @@ def test_impossible_states_are_refused(change):
     assert Aggregator.from_bytes(seal(MAGIC, header, payload)) == WHOLE
 
 
-@pytest.mark.parametrize("number", range(len(SURVEY._layout.items) + len(SURVEY._layout.pairs)))
-@pytest.mark.parametrize("value", [-1, 901])
+@each("number", range(len(SURVEY._layout.items) + len(SURVEY._layout.pairs)))
+@each("value", [-1, 901])
 def test_impossible_counts_are_refused(number, value):
     header, payload = unseal(MAGIC, "a survey", WHOLE.to_bytes())
     forged = bytearray(payload)
@@ -395,7 +396,7 @@ def test_counts_of_pairs_hold_all_who_answered_both():
 # Reports of a survey as those of other questions ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@each("name", SURVEYS)
 def test_a_row_becomes_the_message_of_a_client(name):
     survey = SURVEYS[name]
     table = survey.privatize(people(3), rng=3)

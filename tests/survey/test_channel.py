@@ -12,6 +12,8 @@ import pytest
 from ldpfast.mechanisms import RandomizedResponse, SubsetSelection
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
+from ..support.cases import each
+
 SURVEYS = [
     Survey({"a": YesNo(), "b": Choice(3), "x": Cross("a", "b")}, 1.0),
     Survey({"a": YesNo(optional=True), "b": Mean(0, 4, optional=True), "x": Cross("b", "a")}, 2.0, weights={"a": 3}),
@@ -85,9 +87,7 @@ def records(survey):
 
 
 @pytest.mark.claim("`Survey` has one epsilon for all answers of a person.", "Surveys and ledgers")
-@pytest.mark.parametrize(
-    "survey", SURVEYS, ids=lambda survey: f"{len(survey.questions)} questions, {survey.answers} answers"
-)
+@each("survey", SURVEYS, ids=lambda survey: f"{len(survey.questions)} questions, {survey.answers} answers")
 def test_the_loss_of_all_answers_is_at_most_the_guarantee(survey):
     """Given the questions, the reports are independent; which questions are asked does not depend on the record."""
     names = list(survey.mechanisms)
@@ -106,9 +106,7 @@ def test_the_loss_of_all_answers_is_at_most_the_guarantee(survey):
     assert math.log(attained) == pytest.approx(survey.guarantee.epsilon, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "survey", SURVEYS, ids=lambda survey: f"{len(survey.questions)} questions, {survey.answers} answers"
-)
+@each("survey", SURVEYS, ids=lambda survey: f"{len(survey.questions)} questions, {survey.answers} answers")
 def test_decoded_reports_are_unbiased_for_every_record(survey):
     for record in records(survey):
         for name, mechanism in survey.mechanisms.items():

@@ -18,6 +18,7 @@ from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Tex
 from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
+from ..support.cases import each
 from ..support.client_vectors import vectors
 
 
@@ -187,7 +188,7 @@ def test_every_question_must_be_optional():
         survey.client_table()
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0])
+@each("epsilon", [0.01, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0])
 def test_optional_questions_have_no_other_mechanisms(epsilon):
     """Numbers with noise are for means that are always answered, which a client cannot promise."""
     questions = {

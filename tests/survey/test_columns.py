@@ -17,6 +17,8 @@ from ldpfast._core.survey import MISSING, ROWS, UNDECLARED, Column
 from ldpfast._frames import whole_column
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
+from ..support.cases import each
+
 WORDS = ("red", "green", "blue")
 N = 40
 CODES = np.arange(N) % 3
@@ -57,7 +59,7 @@ TEXT_COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("kind", TEXT_COLUMNS)
+@each("kind", TEXT_COLUMNS)
 def test_labels_in_every_kind_of_column(kind):
     assert symbols(Choice(WORDS), TEXT_COLUMNS[kind]) == CODES.tolist()
 
@@ -65,8 +67,8 @@ def test_labels_in_every_kind_of_column(kind):
 NUMBER_TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 
 
-@pytest.mark.parametrize("dtype", NUMBER_TYPES)
-@pytest.mark.parametrize("kind", ["numpy", "strided", "pandas", "arrow", "slice", "nullable", "polars", "swapped"])
+@each("dtype", NUMBER_TYPES)
+@each("kind", ["numpy", "strided", "pandas", "arrow", "slice", "nullable", "polars", "swapped"])
 def test_numbers_in_every_kind_of_column(dtype, kind):
     plain = np.arange(N).astype(dtype)
     values = {
@@ -88,7 +90,7 @@ def test_numbers_in_every_kind_of_column(dtype, kind):
 BOOLEANS = [bool(i % 3 == 0) for i in range(N)]
 
 
-@pytest.mark.parametrize(
+@each(
     "values",
     [
         BOOLEANS,
@@ -144,7 +146,7 @@ MISSING_COLUMNS = [
 ]
 
 
-@pytest.mark.parametrize("values", MISSING_COLUMNS, ids=lambda values: type(values).__name__)
+@each("values", MISSING_COLUMNS, ids=lambda values: type(values).__name__)
 def test_missing_values(values):
     assert symbols(YesNo(optional=True), values) == [1, 2, 0]
     assert symbols(YesNo(), values) == [1, MISSING, 0]
@@ -159,8 +161,8 @@ def test_columns_without_any_value(values):
     assert symbols(Choice(WORDS), values) == [MISSING, MISSING]
 
 
-@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
-@pytest.mark.parametrize("value", [2, 6])
+@each("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@each("value", [2, 6])
 def test_one_undeclared_integer_on_either_side_is_an_error(dtype, value):
     survey = Survey({"a": Choice([3, 4, 5])}, 1.0)
     x = np.full(1000, 4, dtype)
@@ -205,7 +207,7 @@ class ExportedArray:
         return self.batch.__arrow_c_array__(requested_schema)
 
 
-@pytest.mark.parametrize(
+@each(
     "frame",
     [
         COLUMNS,
@@ -285,7 +287,7 @@ def frame(**changed):
     return {**PLAIN, **changed}
 
 
-@pytest.mark.parametrize(
+@each(
     "bad, error, message",
     [
         (3, TypeError, "frame must be a mapping of arrays"),
@@ -327,8 +329,8 @@ def test_bad_frames_are_refused(bad, error, message):
         assert "123456" not in str(caught.value)
 
 
-@pytest.mark.parametrize("row", [0, ROWS - 1, ROWS, 2 * ROWS + 3])
-@pytest.mark.parametrize("threads", [1, 2])
+@each("row", [0, ROWS - 1, ROWS, 2 * ROWS + 3])
+@each("threads", [1, 2])
 def test_the_row_of_a_bad_cell_is_named_whoever_is_asked(row, threads):
     n, before = 30 * ROWS, ldp.get_num_threads()
     age, color = np.zeros(n), CODES[np.zeros(n, int)]
@@ -408,8 +410,8 @@ def test_columns_check_their_buffers():
         Column("float64", np.zeros(3), None, 0, 3).numbers(1, 3)
 
 
-@pytest.mark.parametrize("offset", [0, 3])
-@pytest.mark.parametrize("place", [0, 7, 8, 9, 100, 255, 256, 511, 640, 661])
+@each("offset", [0, 3])
+@each("place", [0, 7, 8, 9, 100, 255, 256, 511, 640, 661])
 def test_a_missing_cell_is_found_wherever_it_is(place, offset):
     """In the validity bits of Arrow, byte by byte, also of slices."""
     survey = Survey({"smokes": YesNo(), "hours": Mean(0, 24)}, epsilon=1.0)

@@ -29,6 +29,7 @@ from ldpfast.survey import (
 from ldpfast.survey._distribution import Precision, distribution
 from ldpfast.survey._shares import Shares
 
+from ..support.cases import each
 from ..support.surveys import people, questions
 
 N = 20_000
@@ -50,8 +51,8 @@ def drawn(question, epsilon, shares, n, seed):
 # Tests of single numbers ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hits", [0, 3, 20, 37, 40])
-@pytest.mark.parametrize("null", [0.2, 0.5, 0.8])
+@each("hits", [0, 3, 20, 37, 40])
+@each("null", [0.2, 0.5, 0.8])
 def test_the_test_of_a_share_is_the_exact_binomial_test(hits, null):
     mechanism, n = ldp.Warner(2.0), 40
     estimate = mechanism.aggregator().add([np.array([hits])], n).estimate()

@@ -19,6 +19,7 @@ from ldpfast import survey as surveys
 from ldpfast._person_keys import Persons
 from ldpfast.survey import Choice, Cross, Ledger, Mean, Survey, YesNo, compare, pool
 
+from ..support.cases import each
 from ..support.process import run_python
 
 SECRET = bytes(range(32))
@@ -469,7 +470,7 @@ def test_a_damaged_ledger_is_refused(text):
 # Mistakes -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: Survey(TWO, 1.0, waves=1), "waves must be"),
@@ -521,7 +522,7 @@ def test_bad_input(call, message):
         call()
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda: PANEL.revise(add=[1]), "add must be a mapping"),

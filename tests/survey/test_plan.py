@@ -18,6 +18,7 @@ from ldpfast.results import detectable_distance
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, k_sample
 from ldpfast.survey._shares import Shares
 
+from ..support.cases import each
 from ..support.statistics import hoeffding_radius
 
 QUESTIONS = {"smoker": YesNo(), "way": Choice(["foot", "car", "train"]), "visits": Mean(0, 20)}
@@ -83,7 +84,7 @@ MECHANISMS = [
 BEFORE, AFTER = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.4, 0.25, 0.2, 0.15])
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: type(mechanism).__name__)
+@each("mechanism", MECHANISMS, ids=lambda mechanism: type(mechanism).__name__)
 def test_the_noncentrality_is_that_of_matrices(mechanism):
     """From the channel, by enumeration of the reports and a pseudo-inverse."""
     n = bounds.plan_test(mechanism, (BEFORE, AFTER), power=0.9)
@@ -135,7 +136,7 @@ def test_one_group_needs_fewer_people():
     assert bounds.plan_test(number, 0.5, groups=1) == math.ceil(number.worst_variance * distance / 0.25)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, kind, message",
     [
         (lambda: Survey(QUESTIONS, 1.0).plan(), ValueError, "n must be given unless compare has differences"),

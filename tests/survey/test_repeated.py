@@ -16,6 +16,7 @@ from ldpfast._person_keys import NO_SERIES
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, RepeatedRound, YesNo
 
 from ..support import person_keys as twin
+from ..support.cases import each
 
 SECRET = bytes(range(32))
 QUESTIONS = [
@@ -38,7 +39,7 @@ def matrices(repeated):
     return first, second, product
 
 
-@pytest.mark.parametrize("repeated", QUESTIONS, ids=str)
+@each("repeated", QUESTIONS, ids=str)
 def test_one_round_has_the_exact_channel_of_both_responses(repeated):
     product = matrices(repeated)[2]
     largest = max(a / b for rows in itertools.permutations(product, 2) for a, b in zip(*rows, strict=True))
@@ -210,7 +211,7 @@ def test_the_ledger_refuses_whatever_the_value_is():
     assert again.answered == {0, 1, 5}
 
 
-@pytest.mark.parametrize(
+@each(
     "make, error, message",
     [
         (lambda: Repeated(Cross("a", "b"), permanent=2.0, round=1.0, rounds=3), TypeError, "question must be a YesNo"),

@@ -23,6 +23,7 @@ from ldpfast.survey import (
 )
 
 from ..support import person_keys as twin
+from ..support.cases import each
 
 SECRET = bytes(range(32))
 QUESTIONS = {
@@ -222,7 +223,7 @@ def test_a_change_is_known_better_than_two_independent_rounds_tell():
     assert all_of_them == pytest.approx(np.sqrt(sum(apart)), rel=0.01)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, text",
     [
         (lambda a, b: WEEKLY.change(a, a), "before and after must be of different rounds"),
@@ -250,7 +251,7 @@ def test_changes_that_are_not_known_are_refused(call, text):
 # What is refused ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "make, text",
     [
         (lambda: Repeated(SURVEY, round=4.0, rounds=8), "round must be below the epsilon of the survey"),

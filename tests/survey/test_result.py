@@ -20,6 +20,7 @@ from ldpfast.survey._pooled import pooled
 from ldpfast.survey._shares import Shares
 from ldpfast.survey._sums import Cells
 
+from ..support.cases import each
 from ..support.surveys import REGIONS, SURVEYS, people, questions
 
 N = 60_000
@@ -266,8 +267,8 @@ def enumerated(mechanism, shares, rows=None):
     return (decoded.T * rho[codes]) @ decoded - np.outer(mean, mean)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("shares", [SHARES, [0.25] * 4, [1, 0, 0, 0], [0, 0.9, 0, 0.1]])
+@each("mechanism", MECHANISMS)
+@each("shares", [SHARES, [0.25] * 4, [1, 0, 0, 0], [0, 0.9, 0, 0.1]])
 def test_the_expected_covariance_is_exact(mechanism, shares):
     shares = np.array(shares, float)
     found = Shares.expected(mechanism, shares)
@@ -292,7 +293,7 @@ def test_margins_of_margins_are_margins(mechanism):
     assert np.allclose(direct.value, cells.value.reshape(2, 3, 2).sum(axis=(0, 2)))
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@each("mechanism", MECHANISMS)
 def test_the_estimated_covariance_is_that_of_the_mechanism(mechanism):
     records = np.repeat(np.arange(4), (SHARES * (200 << 12)).astype(int))
     found = Shares.of(mechanism.aggregator().update(mechanism.privatize(records, rng=1)))
@@ -300,7 +301,7 @@ def test_the_estimated_covariance_is_that_of_the_mechanism(mechanism):
     assert np.allclose(found.covariance.matrix * len(records), exact, atol=0.03 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@each("mechanism", MECHANISMS)
 def test_the_standard_errors_of_sums_and_ratios_are_those_of_the_covariance(mechanism):
     """The covariance is multiplied out, with all its entries."""
     shares = Shares.of(mechanism.aggregator().update(mechanism.privatize(np.arange(9000) % 4, rng=1)))
@@ -355,7 +356,7 @@ def dense_pooled(sources, together):
     return constant + free @ covariance @ design.T @ inverse @ seen, free @ covariance @ free.T
 
 
-@pytest.mark.parametrize("names", [(0, 0), (0, 3), (2, 4), (4, 4, 1), (5, 0, 4, 2)])
+@each("names", [(0, 0), (0, 3), (2, 4), (4, 4, 1), (5, 0, 4, 2)])
 def test_pooled_shares_are_those_of_full_matrices(names):
     x = np.arange(30_000) % 8 // 2
     sources = [

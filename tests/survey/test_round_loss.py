@@ -11,6 +11,8 @@ import pytest
 from ldpfast.survey import Choice, Mean, Repeated, YesNo
 from ldpfast.survey._round_loss import loss_of_rounds
 
+from ..support.cases import each
+
 # Cells of a question, as the symbols that they have.
 PLAIN, ROUNDED = [(0, 1), (0, 1, 2)], [(0, 0, 1, 1), (0, 0, 1, 2)]
 
@@ -46,8 +48,8 @@ def exact_loss(k, cells, keep, ratio, rounds, changes):
     "The loss of a repeated survey is exact for at most one change of a value, and a bound for more.",
     "Surveys and ledgers",
 )
-@pytest.mark.parametrize("changes", [0, 1, 2])
-@pytest.mark.parametrize("cells", [*PLAIN, *ROUNDED], ids=str)
+@each("changes", [0, 1, 2])
+@each("cells", [*PLAIN, *ROUNDED], ids=str)
 def test_the_loss_is_the_exact_maximum_and_a_bound_beyond_one_change(cells, changes):
     k, is_rounded = max(cells) + 1, len(set(cells)) < len(cells)
     for rounds in range(1, 6 if len(cells) == 2 else 5 if k == 2 or not is_rounded else 4):

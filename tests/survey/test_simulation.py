@@ -8,6 +8,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
+from ..support.cases import each
 from ..support.surveys import SURVEYS, people
 
 ROWS = {"a": [True, False, None], "b": [2.5, 10.0, 0.0], "c": ["x", None, "y"]}
@@ -15,7 +16,7 @@ MANY = Survey({f"q{i}": YesNo(column="a", optional=True) for i in range(30)}, 9.
 QUESTIONS = {"a": YesNo(optional=True), "b": Mean(0, 10), "c": Choice(["x", "y"], optional=True)}
 
 
-@pytest.mark.parametrize("name", ["optional", "three", "all", "optional tables", "optional steps"])
+@each("name", ["optional", "three", "all", "optional tables", "optional steps"])
 def test_simulated_counts_are_possible_and_merge_with_real_ones(name):
     survey = SURVEYS[name]
     table = people(30, missing=0.1 if name != "all" else 0.0)
@@ -72,7 +73,7 @@ def test_a_billion_people_are_estimated_in_no_more_time():
     assert result["c"].value == pytest.approx([0.5, 0.5], abs=0.002)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (

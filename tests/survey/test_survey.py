@@ -29,7 +29,7 @@ def key_of(seed: int) -> bytes:
     return np.random.SeedSequence(seed).generate_state(8, np.uint32).astype("<u4").tobytes()
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@each("name", SURVEYS)
 def test_reports_equal_those_of_the_twin(name):
     survey = SURVEYS[name]
     optional = all(question.optional for question in survey._layout.declared.values())
@@ -37,7 +37,7 @@ def test_reports_equal_those_of_the_twin(name):
     assert run_reports(survey, frame, 5) == Twin(survey, key_of(5)).reports(frame)
 
 
-@pytest.mark.parametrize("name", ["one", "three", "large epsilon"])
+@each("name", ["one", "three", "large epsilon"])
 def test_reports_are_the_same_on_every_instruction_set(name, isa):
     survey = SURVEYS[name]
     frame = people(3000)
@@ -100,7 +100,7 @@ def test_each_call_has_a_fresh_key():
 # Assignment -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@each("name", SURVEYS)
 def test_everyone_answers_the_declared_number_of_questions(name):
     survey = SURVEYS[name]
     answers = [sum(report is not None for report in row) for row in run_reports(survey, people(2000), 1)]
@@ -136,7 +136,7 @@ def test_subsets_of_questions_are_uniform():
 # Guarantee ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@each("name", SURVEYS)
 def test_the_guarantee_is_at_most_epsilon_and_close_to_it(name):
     survey = SURVEYS[name]
     each = [mechanism.epsilon_realized for mechanism in survey.mechanisms.values()]
@@ -149,8 +149,8 @@ def test_the_guarantee_is_at_most_epsilon_and_close_to_it(name):
 @pytest.mark.claim(
     "The parts of epsilon for several answers never add up to more than `epsilon`.", "Surveys and ledgers"
 )
-@pytest.mark.parametrize("epsilon", [0.1, 0.7, 1.0, 3.3])
-@pytest.mark.parametrize("answers", [1, 2, 3, 7])
+@each("epsilon", [0.1, 0.7, 1.0, 3.3])
+@each("answers", [1, 2, 3, 7])
 def test_the_parts_of_epsilon_never_add_up_to_more(epsilon, answers):
     survey = Survey({str(i): YesNo() for i in range(7)}, epsilon, answers=answers)
     each = {mechanism.epsilon for mechanism in survey.mechanisms.values()}.pop()
@@ -161,7 +161,7 @@ def test_the_parts_of_epsilon_never_add_up_to_more(epsilon, answers):
 # Identity -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@each("name", SURVEYS)
 def test_descriptions_give_equal_surveys(name):
     survey = SURVEYS[name]
     again = Survey.from_dict(survey.to_dict())
@@ -395,9 +395,9 @@ def test_the_mean_is_that_of_the_rounded_numbers(epsilon):
     assert survey.fingerprint != plain.fingerprint
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 3.0, 9.0, 43.0])  # one bit, then Window
-@pytest.mark.parametrize("resolution", [None, 2.5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@each("epsilon", [1.0, 3.0, 9.0, 43.0])  # one bit, then Window
+@each("resolution", [None, 2.5])
+@each("dtype", [np.float32, np.float64, np.int32])
 def test_numbers_out_of_range_have_the_reports_of_the_nearest_end(isa, epsilon, resolution, dtype):
     survey = Survey({"x": Mean(-10, 90, resolution=resolution)}, epsilon)
     far = [-np.inf, -1e38, np.inf, 3e38] if dtype is not np.int32 else [-(2**31), -11, 2**31 - 1, 91]
@@ -408,7 +408,7 @@ def test_numbers_out_of_range_have_the_reports_of_the_nearest_end(isa, epsilon, 
         assert repr(survey.run({"x": x}, rng=1, clip=True)) == repr(survey.run({"x": np.clip(x, -10, 90)}, rng=1))
 
 
-@pytest.mark.parametrize(
+@each(
     "resolution, error, message",
     [
         (

@@ -33,6 +33,7 @@ from ldpfast.survey import (
 )
 from ldpfast.survey._plan_page import _answer_text
 
+from ..support.cases import each
 from ..support.statistics import assert_counts, assert_coverage, least_count
 
 LETTERS = "abcdefghij"
@@ -213,7 +214,7 @@ def test_a_question_that_nobody_was_asked_has_no_answer():
 NAMES = ["ab", "cad", None, "h", "ab"]
 
 
-@pytest.mark.parametrize(
+@each(
     "column",
     [
         NAMES,
@@ -246,9 +247,7 @@ def test_columns_of_every_type_have_the_same_reports(column):
         required.privatize({"word": column})
 
 
-@pytest.mark.parametrize(
-    "column", [[None] * 4, [math.nan] * 4, np.full(4, math.nan), pd.Series([math.nan] * 4), pa.nulls(4)]
-)
+@each("column", [[None] * 4, [math.nan] * 4, np.full(4, math.nan), pd.Series([math.nan] * 4), pa.nulls(4)])
 def test_a_column_without_values_is_missing(column):
     frame = {"word": column, "smokes": [True] * 4}
     assert OPTIONAL.privatize(frame, rng=1).equals(OPTIONAL.privatize({**frame, "word": [""] * 4}, rng=1))
@@ -260,9 +259,7 @@ def test_arrays_of_numpy_have_the_reports_of_lists(column):
     assert SURVEY.privatize(frame, rng=1).equals(SURVEY.privatize({**frame, "word": ["ab", "cad"]}, rng=1))
 
 
-@pytest.mark.parametrize(
-    "column", [[1, 2], [1.5, 2.0], [True, False], pd.Categorical([1, 2]), pa.array([1, 2]).dictionary_encode()]
-)
+@each("column", [[1, 2], [1.5, 2.0], [True, False], pd.Categorical([1, 2]), pa.array([1, 2]).dictionary_encode()])
 def test_other_types_are_refused(column):
     with pytest.raises(
         TypeError, match="column 'word' must hold strings of at most 3 characters of the alphabet, got type"
@@ -272,7 +269,7 @@ def test_other_types_are_refused(column):
         SURVEY.privatize({"word": Coded(np.array([0, 0], np.int32)), "smokes": [True, False]})
 
 
-@pytest.mark.parametrize("word", ["abcd", "x", "a\0", "É", "\ud800"])
+@each("word", ["abcd", "x", "a\0", "É", "\ud800"])
 def test_invalid_texts_are_refused_with_their_row_or_changed(word):
     column = np.array(["ab"] * 5000, object)
     column[4321] = word
@@ -291,9 +288,7 @@ def test_a_missing_text_is_an_error_in_spite_of_clip():
         SURVEY.privatize({"word": ["ab", None], "smokes": [True, False]}, clip=True)
 
 
-@pytest.mark.parametrize(
-    "value", [None, 5, math.nan, True, ["ab"], "abcdefgh", "xyz", "\ud800x", b"\xff", object(), ""]
-)
+@each("value", [None, 5, math.nan, True, ["ab"], "abcdefgh", "xyz", "\ud800x", b"\xff", object(), ""])
 def test_a_client_never_refuses_a_value(value):
     message = OPTIONAL.client(bytes(32), 7).answer({"word": value})
     assert OPTIONAL.aggregator().update([message]).n == 1
@@ -425,7 +420,7 @@ def test_a_revised_survey_keeps_the_reports_of_a_text():
     assert all(x == y for x, y in both)
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments, options, message",
     [
         ((0,), {}, "max_bytes must be"),

@@ -11,6 +11,7 @@ import ldpfast as ldp
 from ldpfast import _job_counts, _jobs
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, poststratify, rake
 
+from ..support.cases import each
 from ..support.errors import raises
 
 AGES, REGIONS = ("young", "middle", "old"), ("N", "S")
@@ -230,7 +231,7 @@ def test_weighted_answers_are_unbiased_and_their_errors_right(weigh):
 # Mistakes -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "population, message",
     [
         ({"young": 0.5, "old": 0.5}, "population must have every group of the results, got none for 'middle'"),

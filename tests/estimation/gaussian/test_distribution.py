@@ -49,7 +49,7 @@ def direct_probabilities(question, mu, sigma):
     return found
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=repr)
+@each("question", QUESTIONS, ids=repr)
 def test_probabilities_are_sums_over_cells(question):
     """Doubles resolve the position of a mean of 1e9 in its cell up to 1e-7, so the tolerance grows with the mean."""
     distribution = ReportDistribution([question])
@@ -61,8 +61,8 @@ def test_probabilities_are_sums_over_cells(question):
         np.testing.assert_allclose(found.value.sum(axis=1), 1, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("sigma", [0.05, 0.5, 1.0, 5.0])
-@pytest.mark.parametrize("question", QUESTIONS[:3], ids=repr)
+@each("sigma", [0.05, 0.5, 1.0, 5.0])
+@each("question", QUESTIONS[:3], ids=repr)
 def test_probabilities_are_integrals_of_the_density(question, sigma):
     mu, period = -0.1, question.width * question.modulus
     reach = math.ceil(10 * sigma / period)
@@ -190,7 +190,7 @@ def test_information_is_the_variance_of_the_score():
     np.testing.assert_allclose(distribution.information(sizes, 0.3, 1.2, False), expected[:1, :1], rtol=1e-6)
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=repr)
+@each("question", QUESTIONS, ids=repr)
 def test_answers_of_the_mechanism_follow_the_distribution(question):
     """Detects an error of a probability of 0.007, of any symbol."""
     n, mu, sigma = 300_000, -0.35, 0.9

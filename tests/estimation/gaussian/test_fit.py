@@ -12,6 +12,7 @@ import ldpfast as ldp
 from ldpfast.estimation.gaussian import _fit, _levels
 from ldpfast.estimation.gaussian._distribution import ReportDistribution
 
+from ...support.cases import each
 from ...support.statistics import ALPHA
 
 SEED = 20261123
@@ -39,8 +40,8 @@ def covariance_of(distribution, sizes, mu, sigma, known):
     return np.linalg.inv((np.array(slopes) * sizes / distribution.reports(mu, sigma).value[0]) @ np.array(slopes).T)
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("known", [True, False])
+@each("seed", range(8))
+@each("known", [True, False])
 def test_fit_maximizes_the_likelihood(seed, known):
     """SciPy maximizes the likelihood from the true values; the fit starts 0.7 sigma away."""
     rng = np.random.default_rng([SEED, seed])

@@ -9,6 +9,7 @@ import pytest
 
 from ldpfast.estimation.gaussian import _levels
 
+from ...support.cases import each
 from ...support.gaussian import difficult_means, level_counts
 
 SEED = 20261123
@@ -34,8 +35,8 @@ def test_kappa_follows_the_formula(epsilon):
     assert levels.kappa(people / len(levels)) >= 8 > levels.kappa(people / len(levels) - 1)
 
 
-@pytest.mark.parametrize("epsilon, reach", [(0.5, 4096.0), (1.0, 1e6), (2.0, 4096.0)])
-@pytest.mark.parametrize("decoder, kappa", [("by_likelihood", 8.0), ("by_pairs", 60.0)])
+@each("epsilon, reach", [(0.5, 4096.0), (1.0, 1e6), (2.0, 4096.0)])
+@each("decoder, kappa", [("by_likelihood", 8.0), ("by_pairs", 60.0)])
 def test_search_finds_the_mean(decoder, kappa, epsilon, reach):
     """25 means. The fit refines the result of the search to a fraction of sigma.
 
@@ -51,8 +52,8 @@ def test_search_finds_the_mean(decoder, kappa, epsilon, reach):
         assert scale == sigma
 
 
-@pytest.mark.parametrize("decoder, kappa", [("by_likelihood", 12.0), ("by_pairs", 60.0)])
-@pytest.mark.parametrize("sigma", [0.5, 3.0, 16.0])
+@each("decoder, kappa", [("by_likelihood", 12.0), ("by_pairs", 60.0)])
+@each("sigma", [0.5, 3.0, 16.0])
 def test_search_finds_mean_and_scale(decoder, kappa, sigma):
     """Within a factor of four, where the fit starts."""
     rng, scales = np.random.default_rng(SEED), 0.5 * 2.0 ** np.arange(6)

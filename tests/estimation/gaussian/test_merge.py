@@ -8,6 +8,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast.estimation import GaussianMean, MedianSGD
 
+from ...support.cases import each
 from ...support.errors import raises
 from ...support.gaussian import KNOWN, N, answer, answer_round, assert_same_gaussian, make, normals, quiet
 
@@ -64,7 +65,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("change", OTHERS, ids=str)
+@each("change", OTHERS, ids=str)
 def test_servers_with_other_parameters_do_not_merge(change):
     server = answer(make(KNOWN, n=N), 0, 50)
     other = answer(GaussianMean(**{"epsilon": 1.0, "sigma": 2.0, "mu_bound": 100.0, "n": N, **change}), 0, 50)

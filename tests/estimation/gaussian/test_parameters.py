@@ -68,7 +68,7 @@ def test_epsilon_that_coins_cannot_certify_is_an_error(epsilon):
         GaussianMean(epsilon, sigma=1.0, mu_bound=10.0)
 
 
-@pytest.mark.parametrize(
+@each(
     "scale, mu_bound",
     [
         ({"sigma": 1.0}, 1e18),
@@ -80,7 +80,7 @@ def test_epsilon_that_coins_cannot_certify_is_an_error(epsilon):
         ({"sigma_bounds": (1.0, 1e308)}, 1.0),
     ],
 )
-@pytest.mark.parametrize("method", ["robust", "paper", "efficient"])
+@each("method", ["robust", "paper", "efficient"])
 def test_bounds_that_doubles_cannot_resolve_are_errors(method, scale, mu_bound):
     """Near means of 2^50 sigma the probabilities themselves have no accurate digits."""
     with pytest.raises(ValueError, match=r"^(mu_bound|sigma|sigma_bounds) must be "):

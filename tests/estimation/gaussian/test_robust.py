@@ -12,6 +12,8 @@ import ldpfast as ldp
 from ldpfast.estimation.gaussian import _robust
 from ldpfast.estimation.gaussian._distribution import ReportDistribution
 
+from ...support.cases import each
+
 SEED = 20261123
 
 
@@ -42,7 +44,7 @@ def test_best_bins_have_the_known_variance(epsilon, bins, variance):
     np.testing.assert_allclose(cuts, -np.array(cuts)[::-1], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 1.5, 2.0])
+@each("epsilon", [0.1, 0.5, 1.0, 1.5, 2.0])
 def test_one_cut_is_best_up_to_epsilon_2(epsilon):
     assert _robust.best_cuts(epsilon, True) == (0.0,)
     assert variance_of((0.0,), epsilon) == pytest.approx(math.pi / 2 / math.tanh(epsilon / 2) ** 2, rel=1e-6)

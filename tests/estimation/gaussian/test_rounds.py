@@ -153,7 +153,7 @@ def test_answers_by_the_plan_agree_with_a_run():
         assert [sum(g.n for g in groups) for groups in server._asked] == [sum(sizes) for sizes in plan.rounds]
 
 
-@pytest.mark.parametrize("asked", [False, True])
+@each("asked", [False, True])
 def test_copies_and_pickles_continue(options, asked):
     server = make(options, n=20_000)
     if asked:

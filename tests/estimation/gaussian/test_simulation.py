@@ -103,7 +103,7 @@ def test_result_does_not_depend_on_threads(options, monkeypatch):
         assert_same_gaussian(result, results[0])
 
 
-@pytest.mark.parametrize("n", [30_000, 65_537])
+@each("n", [30_000, 65_537])
 def test_result_does_not_depend_on_the_size_of_pieces(options, n, monkeypatch):
     x, server = normals(n), make(options)
     expected = quiet(server.run, x, rng=SEED)

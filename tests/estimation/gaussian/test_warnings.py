@@ -74,9 +74,9 @@ def test_published_thresholds_need_a_larger_kappa():
     assert [message for kind, message in found if kind is ldp.DoubtfulWarning] == list(estimate.doubts)
 
 
-@pytest.mark.parametrize("sign", [-1, 1])
-@pytest.mark.parametrize("rounds", [1, 2])
-@pytest.mark.parametrize("scale", [KNOWN, UNKNOWN])
+@each("sign", [-1, 1])
+@each("rounds", [1, 2])
+@each("scale", [KNOWN, UNKNOWN])
 def test_mean_beyond_its_bound_is_detected(scale, rounds, sign):
     """Up to the range of the top level."""
     server = make({"rounds": rounds, **scale}, mu_bound=80.0)
@@ -87,8 +87,8 @@ def test_mean_beyond_its_bound_is_detected(scale, rounds, sign):
     assert abs(estimate.value - mu) < normal_margin() * estimate.stderr
 
 
-@pytest.mark.parametrize("times", [3.0, -5.3, 100.0])
-@pytest.mark.parametrize("rounds", [1, 2])
+@each("times", [3.0, -5.3, 100.0])
+@each("rounds", [1, 2])
 def test_mean_far_beyond_the_range_contradicts_the_second_answers(rounds, times):
     """The search mistakes the mean for another one, which the second answers contradict.
 
@@ -102,7 +102,7 @@ def test_mean_far_beyond_the_range_contradicts_the_second_answers(rounds, times)
 
 
 @pytest.mark.claim("Records that are far from normal give a `DoubtfulWarning` in `GaussianMean`.", "Estimates")
-@pytest.mark.parametrize("options", LIKELIHOOD_PROTOCOLS, ids=repr)
+@each("options", LIKELIHOOD_PROTOCOLS, ids=repr)
 def test_records_far_from_normal_are_detected(options):
     rng, n = np.random.default_rng(SEED), 200_000
     x = np.where(rng.random(n) < 0.5, -30.0, 30.0) + rng.normal(0, 2, n)

@@ -21,6 +21,7 @@ from ldpfast.estimation import (
 )
 from ldpfast.mechanisms import _pipeline
 
+from ...support.cases import each
 from ...support.examples import assert_same, assert_same_estimate
 from ...support.one_shot import PROBLEMS, WORDS, numbers, rows, uniform, words
 
@@ -98,7 +99,7 @@ def test_single_record_is_one_row_of_a_batch(problem_and_records):
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
-@pytest.mark.parametrize("name", ["truncated", "l2", "linf", "box", "sparse", "series", "histogram"])
+@each("name", ["truncated", "l2", "linf", "box", "sparse", "series", "histogram"])
 def test_clip_projects_records_out_of_range(name):
     problem, draw = PROBLEMS[name]
     x = draw(np.random.default_rng(5), 50)
@@ -124,7 +125,7 @@ VALUES = {name: problem for name, (problem, _) in PROBLEMS.items()} | {
 }
 
 
-@pytest.mark.parametrize("problem", VALUES.values(), ids=VALUES)
+@each("problem", VALUES.values(), ids=VALUES)
 def test_problems_compare_and_pickle_by_value(problem):
     again = eval(repr(problem), vars(ldp) | vars(estimation))
     assert again == replace(problem) == pickle.loads(pickle.dumps(problem)) == problem
@@ -160,7 +161,7 @@ SHORTCUTS = {
 }
 
 
-@pytest.mark.parametrize("name", SHORTCUTS)
+@each("name", SHORTCUTS)
 def test_shortcut_is_the_problem_for_the_length_of_the_array(name):
     arguments, problem, draw = SHORTCUTS[name]
     x = draw(np.random.default_rng(5), 300)

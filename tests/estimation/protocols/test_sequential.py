@@ -222,8 +222,8 @@ def test_run_continues_after_single_answers(server):
     assert answer(server, 2).n == 63
 
 
-@pytest.mark.parametrize("make", [SERVERS[name] for name in SERVERS if "newton" not in name])
-@pytest.mark.parametrize("cut", [1, 64, 256])
+@each("make", [SERVERS[name] for name in SERVERS if "newton" not in name])
+@each("cut", [1, 64, 256])
 def test_two_runs_equal_one_run_if_they_meet_at_a_power_of_two(make, cut):
     """Segments of the sums, and with them pieces of the records, end at powers of two anyway."""
     arrays, one, two = records_of(make(), 400), make(), make()
@@ -461,7 +461,7 @@ def test_a_client_can_refuse_a_forged_query():
         huge.privatize(3)
 
 
-@pytest.mark.parametrize(
+@each(
     "limits, error, message",
     [
         ({"max_epsilon": math.nan}, ValueError, "max_epsilon must be a finite number, got nan"),

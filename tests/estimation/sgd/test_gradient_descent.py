@@ -184,7 +184,7 @@ def test_a_run_gives_the_same_bits_on_every_instruction_set(isa, norm, noise, sh
         _core.set_isa(before)
 
 
-@pytest.mark.parametrize("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
+@each("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
 def test_a_shuffled_run_equals_a_run_over_the_rows_in_another_order(isa, norm, noise, monkeypatch):
     """The order comes from the first record block of the key; each row is read once, in its place."""
     monkeypatch.setattr(_examples, "PIECE_NUMBERS", 100)
@@ -199,7 +199,7 @@ def test_a_shuffled_run_equals_a_run_over_the_rows_in_another_order(isa, norm, n
     assert_same_estimate(server.run(x, y, rng=KEY_SEED, shuffle=True), expected)
 
 
-@pytest.mark.parametrize("dim", [1, 5, 33])
+@each("dim", [1, 5, 33])
 def test_a_step_projects_the_position_and_adds_it_to_the_sums(isa, dim):
     """Long steps end on the sphere; the sums are those of the positions after the steps."""
     model = Gradient("linear", (0.0,) * dim, 1.0, residual=1.0).descent(2.0)
@@ -241,7 +241,7 @@ def test_steps_for_two_records_are_equal_or_opposite(isa, family, norm, dtype):
     assert {tuple(step) for step in steps} == {tuple(steps[0]), tuple(-steps[0])}
 
 
-@pytest.mark.parametrize("norm, stream_id", [("l2", "L2_SIGN"), ("linf", "LINF_SIGN")])
+@each("norm, stream_id", [("l2", "L2_SIGN"), ("linf", "LINF_SIGN")])
 def test_the_sign_of_a_step_changes_exactly_at_the_threshold(isa, norm, stream_id):
     """heads = word and heads = word + 1 give opposite steps, after equal steps of the people before.
 

@@ -137,7 +137,7 @@ def test_positions_at_an_end_with_records_beyond_it_equal_the_reference(isa, rul
     assert_same_walk(state, reference.median_walk(rule, words, start, x.tolist())[0])
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each("rule", RULES)
 def test_steps_after_reported_bits_equal_the_reference(isa, rule):
     start = [0.5, 2.0, 0.25, *np.random.default_rng(1).uniform(0, 1, 7).tolist()]
     bits = np.random.default_rng(2).integers(0, 2, 300).tolist()
@@ -148,8 +148,8 @@ def test_steps_after_reported_bits_equal_the_reference(isa, rule):
     assert_same_walk(state, reference.median_walk(always, reference.Words(KEY, 0, 0), start, truth)[0])
 
 
-@pytest.mark.parametrize("horizon", [None, 3200])
-@pytest.mark.parametrize("epsilon, quantile", [(1.0, 0.5), (0.3, 0.9)])
+@each("horizon", [None, 3200])
+@each("epsilon, quantile", [(1.0, 0.5), (0.3, 0.9)])
 def test_a_run_equals_the_reference(isa, epsilon, quantile, horizon, monkeypatch):
     """Steps and coin follow the documentation. Each piece of people has its own record block."""
     monkeypatch.setattr(_median_sgd, "PIECE_ROWS", 700)
@@ -174,7 +174,7 @@ def test_a_run_equals_the_reference(isa, epsilon, quantile, horizon, monkeypatch
         assert result.value == pytest.approx(expected, rel=0, abs=1e-11)
 
 
-@pytest.mark.parametrize("horizon", [None, 200])
+@each("horizon", [None, 200])
 def test_a_run_equals_the_protocol_step_by_step(isa, horizon):
     """The bits of a run as reports to another server give the same positions, and the same sums up to rounding."""
     x = np.random.default_rng(4).normal(60, 20, 200)
@@ -195,8 +195,8 @@ def test_a_run_equals_the_protocol_step_by_step(isa, horizon):
 # Privacy --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 1.0, 3.0, 40.0])
-@pytest.mark.parametrize("options", [{}, {"n": 10}, {"quantile": 0.9}])
+@each("epsilon", [1e-6, 0.1, 0.5, 1.0, 3.0, 40.0])
+@each("options", [{}, {"n": 10}, {"quantile": 0.9}])
 def test_the_bit_has_the_realized_epsilon(epsilon, options, monkeypatch):
     """In the channel of the query, and in the integer that the kernel of `run` compares whole words with."""
     given, make = [], sgd.MedianSGD
@@ -212,8 +212,8 @@ def test_the_bit_has_the_realized_epsilon(epsilon, options, monkeypatch):
     assert Fraction(keep, 1 << bits) == Fraction(exact[0][0], exact[0].sum()) == Fraction(exact[1][1], exact[1].sum())
 
 
-@pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("bits", [32, 64])
+@each("dtype", [np.float32, np.float64])
 def test_the_bit_is_kept_exactly_below_the_threshold(isa, dtype, bits):
     """keep = word of a person: that bit is changed. keep = word + 1: it is kept. The other bits stay the same.
 

@@ -14,6 +14,8 @@ from ldpfast.estimation import GradientDescent, NewtonStep
 from ldpfast.mechanisms import Gradient, Hessian
 from ldpfast.results import DoubtfulWarning, SmallSampleWarning
 
+from ...support.cases import each
+
 SEED = 20261122
 
 
@@ -161,7 +163,7 @@ def test_an_invalid_record_changes_nothing():
         assert server.to_bytes() == before
 
 
-@pytest.mark.parametrize("people", [3, 0, -1, 2.5, "9", None])
+@each("people", [3, 0, -1, 2.5, "9", None])
 def test_bad_numbers_of_people(people):
     with pytest.raises((TypeError, ValueError), match=r"^n must be"):
         NewtonStep("logistic", 2, 1.0, n=people)

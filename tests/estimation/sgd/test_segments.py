@@ -5,18 +5,17 @@ from __future__ import annotations
 import copy
 import math
 
-import pytest
-
 from ldpfast._core.sgd import QuantileState
 from ldpfast.estimation.sgd._average import Average
 from ldpfast.estimation.sgd._local_fit import Sums, join
 from ldpfast.estimation.sgd._segments import Segments
 
 from ...support import reference
+from ...support.cases import each
 from ...support.protocol_state import state_of
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 1000])
+@each("n", [1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 1000])
 def test_burn_in_is_the_largest_power_of_two_up_to_a_quarter(n):
     """Fewer than 4 positions have no burn-in."""
     burn_in = 0 if n < 4 else 2 ** math.floor(math.log2(n / 4))
