@@ -58,10 +58,26 @@ def _signal(dim: int, vectors: int, top: int, epsilon: float) -> float:
 @lru_cache(maxsize=256)
 def best_top(dim: int, vectors: int, epsilon: float) -> int:
     """Return the size of the top set with the largest signal."""
+
+    def rises(top: int) -> bool:
+        return _signal(dim, vectors, top, epsilon) < _signal(dim, vectors, top + 1, epsilon)
+
     low, high = 1, vectors  # the signal rises, then falls
+    if vectors >= 2 * FEWEST_VECTORS:  # about the same share as among half of the vectors
+        guess, step = 2 * best_top(dim, vectors // 2, epsilon), 1
+        if guess < vectors and rises(guess):
+            low = guess + 1
+            while low + step < high and rises(low + step):
+                low, step = low + step + 1, 2 * step
+            high = min(high, low + step)
+        else:
+            high = guess
+            while high - step > low and not rises(high - step):
+                high, step = high - step, 2 * step
+            low = max(low, high - step)
     while low < high:
         middle = (low + high) // 2
-        if _signal(dim, vectors, middle, epsilon) < _signal(dim, vectors, middle + 1, epsilon):
+        if rises(middle):
             low = middle + 1
         else:
             high = middle
