@@ -13,12 +13,15 @@ import sqlalchemy as sa
 BUSY_SECONDS = 30
 # Of the write-ahead log, 80 MB. Every commit changes many pages of the index of ids; rare checkpoints copy them less often.
 LOG_PAGES = 20_000
-WRITES = "ldpfast_writes"  # option of connections whose transactions write
 SET_UP = 0x6C647066617374  # number of the lock of PostgreSQL for processes that start on one database
 
 
-def engine_of(url: str) -> sa.Engine:
-    """Return the engine of a database, whose commits are on the disk when they return."""
+def engines_of(url: str, setup: Sequence[str]) -> tuple[sa.Engine, sa.Engine]:
+    """Return the engines for writing, whose commits are on the disk when they return, and for reading.
+
+    They are the same for PostgreSQL. The engine that writes to SQLite has one connection, on which the statements of `setup`
+    have been executed.
+    """
     parsed = sa.make_url(url)
     name = parsed.get_backend_name()
     if name not in ("sqlite", "postgresql"):
@@ -32,25 +35,30 @@ def engine_of(url: str) -> sa.Engine:
                 cursor.execute("SET synchronous_commit = on")
             connection.commit()
 
-        return engine
+        return engine, engine
     if parsed.database in (None, "", ":memory:"):
         raise ValueError(f"url must name a file, got {url!r}: reports in memory would be lost")
-    engine = sa.create_engine(parsed, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+    # A transaction that reads first could not write after another process has.
+    one = {"pool_size": 1, "max_overflow": 0, "pool_timeout": BUSY_SECONDS}
+    return _sqlite(parsed, "BEGIN IMMEDIATE", setup, **one), _sqlite(parsed, "BEGIN")
+
+
+def _sqlite(url: sa.URL, begin: str, setup: Sequence[str] = (), **options: Any) -> sa.Engine:
+    """Return an engine whose transactions begin with a statement."""
+    engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **options)
 
     @sa.event.listens_for(engine, "connect")
     def _settings(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # transactions begin below, and not where the driver sees fit
         cursor = connection.cursor()
         _use_wal(cursor)
-        cursor.execute("PRAGMA synchronous = FULL")
-        cursor.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+        for statement in ("PRAGMA synchronous = FULL", f"PRAGMA wal_autocheckpoint = {LOG_PAGES}", *setup):
+            cursor.execute(statement)
         cursor.close()
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
-        # A transaction that reads first could not write after another process has.
-        writes = connection.get_execution_options().get(WRITES)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        connection.exec_driver_sql(begin)
 
     return engine
 

@@ -16,27 +16,15 @@ from typing import Any
 import sqlalchemy as sa
 
 from .._load import load
-from .._person_keys import ID_BYTES
 from ..reports import Aggregator
-from ._engine import WRITES, Insert, engine_of, file_of, upsert, wait_for_turn
+from ._engine import Insert, engines_of, file_of, upsert, wait_for_turn
+from ._ids import Ids, LoggedIds, SharedIds
 from ._plan import Occasion, ServerPlan
-from ._reports import DIGEST_BYTES, Reports, Status, places_of
-from ._tables import MIGRATIONS, VERSION, about, batches, ids, metadata, occasions, refusals, states, surveys
+from ._reports import Reports, Status, places_of
+from ._tables import MIGRATIONS, VERSION, about, batches, metadata, occasions, refusals, states, surveys
 
-ROW = ID_BYTES + DIGEST_BYTES
 FOLDED = 50_000  # messages that are folded together
 READ_BATCHES = 4  # that a query fetches at once
-# Ids and digests that are given one after the other in one value: a statement for all is faster than one for each.
-ROWS = f"""
-WITH RECURSIVE
-    places (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM places WHERE i + 1 < :count),
-    rows (pair) AS (SELECT substr(:data, {ROW} * i + 1, {ROW}) FROM places),
-    given (id, digest) AS (SELECT substr(pair, 1, {ID_BYTES}), substr(pair, {ID_BYTES} + 1, {DIGEST_BYTES}) FROM rows)
-"""
-INSERT_IDS = sa.text(  # a driver counts the rows of a statement that begins with INSERT
-    f"INSERT INTO ids (occasion, id, digest) {ROWS} SELECT :occasion, id, digest FROM given WHERE true ON CONFLICT DO NOTHING"
-)
-KNOWN_IDS = sa.text(f"{ROWS} SELECT id, digest FROM ids WHERE occasion = :occasion AND id IN (SELECT id FROM given)")
 PARTS = batches.c.survey, batches.c.label, batches.c.size, batches.c.data
 NUMBER = sa.func.length(batches.c.data, type_=sa.Integer) // batches.c.size  # of messages of a batch
 
@@ -61,13 +49,15 @@ class Store:
 
     def __init__(self, plan: ServerPlan, url: str, *, is_new: bool = True) -> None:
         self.plan = plan
-        self.engine = engine_of(url)
+        self.engine, self._reading = engines_of(url, LoggedIds.SETUP)
+        self._ids: Ids = LoggedIds() if self.engine.dialect.name == "sqlite" else SharedIds()
         try:
             if not is_new:
                 self._check_known()
             with self.write() as connection:
                 wait_for_turn(connection)
                 metadata.create_all(connection)
+                self._ids.prepare(connection)
                 self._migrate(connection)
                 self._numbers = {
                     occasion.fingerprint: self._open(connection, occasion) for occasion in plan.occasions().values()
@@ -81,15 +71,13 @@ class Store:
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """Yield a connection in a transaction that is committed, on the disk, at the end."""
-        with self.engine.connect() as plain:
-            connection = plain.execution_options(**{WRITES: True})
-            with connection.begin():
-                yield connection
+        with self.engine.begin() as connection:
+            yield connection
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """Yield a connection that sees one state of the database."""
-        with self.engine.connect() as connection:
+        with self._reading.connect() as connection:
             if self.engine.dialect.name == "postgresql":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with connection.begin():
@@ -98,6 +86,7 @@ class Store:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+        self._reading.dispose()
 
     def _check_known(self) -> None:
         """Raise an error if the database is not there, or no server ever received a survey of the plan in it."""
@@ -127,9 +116,8 @@ class Store:
         inspector = sa.inspect(connection)  # an older server that runs can have put its version back
         columns = {column["name"] for column in inspector.get_columns("occasions")}
         is_old = {1: "closed" not in columns, 2: inspector.has_table("messages")}
-        for version in range(found, VERSION):
-            table, statements = MIGRATIONS[version]
-            if not is_old[version]:
+        for version, (table, statements) in MIGRATIONS.items():
+            if version < found or not is_old[version]:
                 continue
             if connection.dialect.name == "postgresql":  # until older servers have stored what they acknowledge
                 connection.execute(sa.text(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"))
@@ -187,17 +175,7 @@ class Store:
         """Store the ids of the reports to one occasion, and write the statuses of those that are not new."""
         given = [(ids_[place], digests[place]) for place in places]
         first = dict(reversed(given))  # the first report with an id wins
-        known: dict[bytes, bytes] = {}
-        new = sorted(id_ + digest for id_, digest in first.items())  # neighbors in the index are written together
-        while new:
-            parameters = {"occasion": occasion, "count": len(new), "data": b"".join(new)}
-            savepoint = connection.begin_nested()
-            if connection.execute(INSERT_IDS, parameters).rowcount == len(new):
-                savepoint.commit()
-                break
-            savepoint.rollback()  # some are there already, and the database does not say which
-            known |= {bytes(row.id): bytes(row.digest) for row in connection.execute(KNOWN_IDS, parameters)}
-            new = [row for row in new if row[:ID_BYTES] not in known]
+        known = self._ids.add(connection, occasion, first)
         if known or len(first) < len(places):
             for place, (id_, digest) in zip(places, given, strict=True):
                 before = known.get(id_)
@@ -361,7 +339,7 @@ class Store:
         while count := self.fold(numbers=numbers):
             folded += count
         with self.write() as connection:
-            forgotten = connection.execute(sa.delete(ids).where(ids.c.occasion.in_(numbers))).rowcount
+            forgotten = self._ids.forget(connection, numbers)
         return folded, forgotten
 
     def _known_surveys(self, connection: sa.Connection) -> dict[int, Occasion]:

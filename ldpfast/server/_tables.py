@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-VERSION = 3
-# The table that is changed, and statements, from a version to the next one.
+VERSION = 4
+# The table that is changed, and statements, from a version to the next one. `LoggedIds` makes what is new in version 4, a log
+# that older servers do not read.
 MIGRATIONS: dict[int, tuple[str, list[str]]] = {
     1: ("occasions", ["ALTER TABLE occasions ADD COLUMN closed BOOLEAN NOT NULL DEFAULT FALSE"]),
     2: (

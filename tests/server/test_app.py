@@ -25,6 +25,7 @@ import ldpfast as ldp
 from ldpfast.reports import Aggregator
 from ldpfast.server import _store, create_app
 from ldpfast.server._access import Tokens, session_of
+from ldpfast.server._ids import LoggedIds
 from ldpfast.server._plan import ServerPlan
 from ldpfast.server._receiver import Receiver
 from ldpfast.server._reports import Reports, Status
@@ -247,7 +248,9 @@ def test_a_wave_that_is_closed_for_good_keeps_its_counts_and_forgets_its_ids(tmp
         assert answer["refused"] == [{"index": i, "reason": "closed"} for i in range(40)]
         assert [client.get(f"/estimates?wave={wave}", headers=READER).json()["n"] for wave in (1, 2)] == [30, 40]
         with client.app.state.store.read() as connection:
-            assert connection.scalar(sa.text("SELECT count(*) FROM ids")) == 40
+            assert connection.scalar(sa.text("SELECT sum(length(data)) / 24 FROM recent_ids")) == 40
+            closed = "SELECT count(*) FROM ids JOIN occasions USING (occasion) WHERE closed"
+            assert connection.scalar(sa.text(closed)) == 0
             assert connection.scalar(sa.text("SELECT count FROM refusals WHERE reason = 'closed'")) == 40
     with pytest.raises(ValueError, match="waves must be open, got 1, which was closed for good"):
         served(tmp_path, PANEL, waves=[1])
@@ -348,6 +351,68 @@ def test_statuses_and_counts_are_those_of_a_dictionary_of_ids(kind, tmp_path):
         store.close()
 
 
+@pytest.mark.claim(
+    "The server finds each id again, in memory or on the disk, after failures and beside another process.", "Server"
+)
+def test_ids_are_found_wherever_they_are(tmp_path, monkeypatch):
+    """Two stores write to a file in turn, some transactions fail, and stores are closed and opened. Ids move often."""
+    monkeypatch.setattr(LoggedIds, "AROUND", 60)
+    draw, plan, url = random.Random(3), ServerPlan.of(PANEL, [1, 2], None), f"sqlite:///{tmp_path}/reports.db"
+    occasions = list(plan.occasions().values())
+    message = {one: one.survey.client(bytes(32), 1).answer({"smokes": True}) for one in occasions}
+    stores, stored = [Store(plan, url), Store(plan, url)], set()
+    moved = set()
+    for _ in range(300):
+        number, size = draw.randrange(2), draw.randrange(12)
+        asked = draw.choices(occasions, k=size)
+        ids = [bytes([draw.randrange(256), draw.randrange(3)] * 8) for _ in range(size)]
+        given, known, expected = list(zip(asked, ids, strict=True)), set(stored), []
+        for one in given:
+            expected.append(Status.DUPLICATE if one in known else Status.ACCEPTED)
+            known.add(one)
+        fails = draw.random() < 0.2
+        with pytest.raises(ZeroDivisionError) if fails else nullcontext(), stores[number].write() as connection:
+            found = stores[number].add(connection, Reports(asked, ids, [""] * size, [message[one] for one in asked]))
+            assert found == expected
+            if fails:
+                raise ZeroDivisionError
+        stored = stored if fails else known
+        if draw.random() < 0.05:
+            stores[number].close()
+            stores[number] = Store(plan, url)
+        with stores[number].read() as connection:
+            moved.add(connection.scalar(sa.text("SELECT count(*) FROM ids")))
+            assert connection.scalar(sa.text("SELECT coalesce(sum(length(data)), 0) / 24 FROM recent_ids")) <= 5 * 60
+    assert len(moved) > 50
+    assert max(moved) > len(stored) / 2
+    assert stores[0].close_waves()[1] == len(stored)
+    for store in stores:
+        with store.read() as connection:
+            assert (
+                connection.scalar(sa.text("SELECT (SELECT count(*) FROM ids) + (SELECT count(*) FROM recent_ids)")) == 0
+            )
+        store.close()
+
+
+def test_ids_of_a_wave_that_another_process_has_closed_are_not_stored_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(LoggedIds, "AROUND", 100)
+    reports = {
+        wave: [PANEL.in_wave(wave).client(bytes(32), i).report({"smokes": True}) for i in range(200)] for wave in (1, 2)
+    }
+    with served(tmp_path, PANEL, waves=[1, 2]) as client:
+        assert post(client, reports[1][:50]).json()["accepted"] == 50
+        store = Store(ServerPlan.of(PANEL, 1, None), f"sqlite:///{tmp_path}/reports.db")  # of `ldpfast close`
+        assert store.close_waves() == (50, 50)
+        store.close()
+        for start in range(0, 200, 20):
+            assert post(client, reports[2][start : start + 20]).json()["accepted"] == 20
+        with client.app.state.store.read() as connection:
+            of_wave = "SELECT wave, count(*) FROM ids JOIN occasions USING (occasion) GROUP BY wave"
+            ((wave, count),) = connection.execute(sa.text(of_wave)).all()
+    assert wave == 2
+    assert count > 100
+
+
 def test_estimates_hold_few_messages_in_memory(tmp_path, monkeypatch):
     """A batch can hold very many, and a server that does not fold has very many batches."""
     monkeypatch.setattr(_store, "FOLDED", 300)
@@ -403,7 +468,7 @@ def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
         with store.write() as connection:
             connection.execute(sa.text("UPDATE ldpfast SET version = 7"))
         store.close()
-        with pytest.raises(ValueError, match="must be of version 3 of the server or older, got version 7"):
+        with pytest.raises(ValueError, match="must be of version 4 of the server or older, got version 7"):
             Store(plan, url)
 
 
