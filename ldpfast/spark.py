@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from ._extras import optional
 from ._frames import require_columns
@@ -22,6 +24,18 @@ __all__ = ["aggregate", "privatize"]
 
 COUNTED = "partition int, counts binary"  # columns between the stages
 TASKS = 4  # that read files, for each one that runs at a time: the start of a task takes as long as many records
+# Arrow types that Spark reads from a file as they are, with their names in Spark.
+SAME = {
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "float": "float",
+    "double": "double",
+    "bool": "boolean",
+    "string": "string",
+    "large_string": "string",
+}
 
 
 def aggregate(
@@ -42,7 +56,8 @@ def aggregate(
     data : pyspark.sql.DataFrame, or path or list of paths
         One row per person. Paths are Parquet files or folders of them that every worker can read, also URIs such as
         ``hdfs://`` and ``s3://``. Tasks of the active session then read row groups with pyarrow, which is much faster than a
-        DataFrame, whose rows Spark converts for Python.
+        DataFrame, whose rows Spark converts for Python. A DataFrame that only has columns of local Parquet files is read like
+        its files.
     what : Survey, Problem, Mechanism, survey.RepeatedRound or GaussianMean
         What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round.
     column : str or sequence of str, optional
@@ -196,13 +211,27 @@ def _source(data: Any, job: Job) -> _Source:
     if isinstance(data, str | os.PathLike):
         data = [data]
     if isinstance(data, list | tuple):
-        return _files(data, job)
+        session = optional("pyspark.sql", "spark").SparkSession.getActiveSession()
+        return _files(_row_groups(data, job), session)
     people = _selected(data, job)
+    groups = _scanned_groups(data, job)
+    if groups is not None:
+        return _files(groups, data.sparkSession)
     partitions = _told(people.sparkSession, lambda: people.rdd.getNumPartitions())
     return _Source(people, _of_rows, partitions, data.count)
 
 
-def _files(paths: Sequence[Any], job: Job) -> _Source:
+def _files(groups: Sequence[Any], session: Any) -> _Source:
+    """Return the row groups of Parquet files as a source."""
+    if session is None:
+        raise ValueError("a Spark session must be active to read files by their paths")
+    tasks = min(max(1, len(groups)), TASKS * _told(session, lambda: session.sparkContext.defaultParallelism))
+    fragments = [pickle.dumps(group) for group in groups]
+    frame = session.range(0, len(groups), 1, tasks)  # numbers of row groups
+    return _Source(frame, partial(_of_files, fragments), tasks, lambda: sum(group.count_rows() for group in groups))
+
+
+def _row_groups(paths: Sequence[Any], job: Job) -> list[Any]:
     """Return the row groups of Parquet files, in their order."""
     pa, datasets = optional("pyarrow", "spark"), optional("pyarrow.dataset", "spark")
     if not paths or not all(isinstance(path, str | os.PathLike) for path in paths):
@@ -218,13 +247,61 @@ def _files(paths: Sequence[Any], job: Job) -> _Source:
             raise ValueError(f"data must be paths of Parquet files, got {path!r}: {error}") from None
         require_columns(job.columns(), dataset.schema.names)
     _require_once(groups)
-    session = optional("pyspark.sql", "spark").SparkSession.getActiveSession()
-    if session is None:
-        raise ValueError("a Spark session must be active to read files by their paths")
-    tasks = min(max(1, len(groups)), TASKS * _told(session, lambda: session.sparkContext.defaultParallelism))
-    fragments = [pickle.dumps(group) for group in groups]
-    frame = session.range(0, len(groups), 1, tasks)  # numbers of row groups
-    return _Source(frame, partial(_of_files, fragments), tasks, lambda: sum(group.count_rows() for group in groups))
+    return groups
+
+
+def _scanned_groups(data: Any, job: Job) -> list[Any] | None:
+    """Return the row groups of a DataFrame that has columns of local Parquet files and nothing else; None for any other one.
+
+    Columns have the types of the files, and no option of the reader is given.
+    """
+    files = _scanned_files(data)
+    if not files or len(set(files)) < len(files):  # a file that is given twice is read twice
+        return None
+    try:
+        groups = _row_groups(files, job)
+    except ValueError:  # Spark can read it, or has an error message of its own
+        return None
+    types = dict(data.dtypes)
+    schemas = [group.physical_schema for group in groups]
+    is_same = all(
+        _name_in_spark(schema.field(name).type) == types[name] for schema in schemas for name in job.columns()
+    )
+    return groups if is_same else None
+
+
+def _scanned_files(data: Any) -> list[str]:
+    """Return the paths of the files of a DataFrame; none, if it is more than local Parquet files."""
+    level = data.storageLevel
+    if not hasattr(data, "_jdf") or level.useMemory or level.useDisk or level.useOffHeap:  # Spark Connect; cached rows
+        return []
+    plan = data._jdf.queryExecution().analyzed()
+    while _class(plan) == "Project":
+        columns = plan.projectList()
+        if any(_class(columns.apply(i)) != "AttributeReference" for i in range(columns.size())):
+            return []
+        plan = plan.child()
+    if _class(plan) != "LogicalRelation" or _class(plan.relation()) != "HadoopFsRelation":
+        return []
+    relation = plan.relation()
+    is_plain = _class(relation.fileFormat()) == "ParquetFileFormat" and relation.partitionSchema().isEmpty()
+    if not is_plain or relation.options().size() > relation.options().contains("path"):
+        return []
+    urls = [urlsplit(url) for url in relation.location().inputFiles()]
+    return [url2pathname(url.path) for url in urls] if all(url.scheme == "file" for url in urls) else []
+
+
+def _class(thing: Any) -> str:
+    """Return the name of the class of an object of Java."""
+    return str(thing.getClass().getSimpleName())
+
+
+def _name_in_spark(type_: Any) -> str | None:
+    """Return the name that Spark has for an Arrow type which it reads as it is; None for another one."""
+    types = optional("pyarrow.types", "spark")
+    if types.is_list(type_):
+        return f"array<{_name_in_spark(type_.value_type)}>"
+    return SAME.get(str(type_.value_type if types.is_dictionary(type_) else type_))
 
 
 def _require_once(groups: Sequence[Any]) -> None:

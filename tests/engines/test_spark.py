@@ -17,7 +17,9 @@ from pyspark.sql import SparkSession
 
 import ldpfast as ldp
 import ldpfast.spark
+from ldpfast._jobs import new_job
 from ldpfast.estimation import Frequencies, GaussianMean, HeavyHitters, RangeQueries, TruncatedMean, VectorMean
+from ldpfast.spark import _scanned_groups
 
 from ..support.errors import raises
 from ..support.examples import assert_same_estimate
@@ -99,6 +101,54 @@ def test_tasks_read_row_groups_of_files(spark, table, expected, tmp_path):
     pq.write_table(bad, tmp_path / "bad.parquet")
     with pytest.raises(Exception, match=r"column .smoker. must hold"):
         ldpfast.spark.aggregate(str(tmp_path / "bad.parquet"), SURVEY)
+
+
+def test_a_data_frame_of_files_is_read_like_its_files(spark, people, table, expected, tmp_path):
+    """Every other DataFrame is read by Spark, with the same result."""
+    job = new_job(SURVEY, column=None, by=None, person="id", key=SECRET, clip=False)
+    folder = tmp_path / "one folder, 50%"
+    folder.mkdir()
+    whole = pa.Table.from_pandas(table, preserve_index=False)
+    pq.write_table(whole[:1000], folder / "a.parquet", row_group_size=100)
+    pq.write_table(whole[1000:], folder / "b.parquet", row_group_size=700)
+    scanned = spark.read.parquet(str(folder))
+    for frame in (
+        scanned,
+        scanned.select(*reversed(scanned.columns)).drop("rate"),
+        spark.read.parquet(f"file://{folder}/*"),
+    ):
+        assert len(_scanned_groups(frame, job)) == 10 + -(-(len(whole) - 1000) // 700)
+        assert ldpfast.spark.aggregate(frame, SURVEY, person="id", key=SECRET).to_bytes() == expected
+    scanned.createOrReplaceTempView("view")
+    narrow = whole.set_column(whole.column_names.index("id"), "id", whole["id"].cast(pa.uint32()))
+    pq.write_table(narrow, tmp_path / "narrow.parquet")
+    cached = spark.read.parquet(str(tmp_path / "narrow.parquet")).cache()
+    others = {
+        "filter": scanned.filter("id >= 0"),
+        "alias": scanned.withColumnRenamed("region", "other").withColumnRenamed("other", "region"),
+        "computed": scanned.withColumn("id", scanned["id"] + 0),
+        "union": scanned.limit(500).union(scanned.subtract(scanned.limit(500))),
+        "view": spark.table("view"),
+        "shuffled": scanned.repartition(3),
+        "option": spark.read.option("mergeSchema", "true").parquet(str(folder)),
+        "another type": spark.read.parquet(str(tmp_path / "narrow.parquet")),
+        "declared type": spark.read.schema(scanned.schema.simpleString()[7:-1].replace(":", " ")).parquet(
+            str(tmp_path / "narrow.parquet")
+        ),
+        "cached": cached,
+    }
+    for name, frame in others.items():
+        assert _scanned_groups(frame, job) is None, name
+    for name in ("filter", "alias", "computed", "view", "shuffled", "option", "another type"):
+        found = ldpfast.spark.aggregate(others[name], SURVEY, person="id", key=SECRET)
+        assert found.to_bytes() == expected, name
+    cached.unpersist()
+    twice = spark.read.parquet(str(folder), str(folder))
+    assert _scanned_groups(twice, job) is None
+    assert ldpfast.spark.aggregate(twice, SURVEY).n == 2 * len(whole)
+    partitioned = tmp_path / "partitioned"
+    scanned.write.partitionBy("region").parquet(str(partitioned))
+    assert _scanned_groups(spark.read.parquet(str(partitioned)), job) is None
 
 
 @pytest.mark.claim("With personal keys, Spark gives the bytes of one process for every partitioning.", "Engines")
