@@ -39,31 +39,53 @@ class Ids(Protocol):
         """Forget the ids of occasions, and return their number."""
 
 
+class _Table:
+    """A table of ids with an index: of the database, or in memory."""
+
+    def __init__(self, name: str) -> None:
+        self._insert = sa.text(  # a driver counts the rows of a statement that begins with INSERT
+            f"INSERT INTO {name} (occasion, id, digest) {GIVEN} SELECT :occasion, id, digest FROM given WHERE true "
+            "ON CONFLICT DO NOTHING"
+        )
+        self._known = sa.text(
+            f"{GIVEN} SELECT own.id, own.digest FROM given CROSS JOIN {name} AS own "
+            "WHERE own.occasion = :occasion AND own.id = given.id"
+        )
+
+    def insert(self, connection: sa.Connection, occasion: int, rows: list[bytes]) -> int:
+        """Insert the rows that are new, and return their number."""
+        return connection.execute(self._insert, _given(occasion, rows)).rowcount
+
+    def known(self, connection: sa.Connection, occasion: int, rows: list[bytes]) -> dict[bytes, bytes]:
+        """Return the digests of the ids that are there, by the ids."""
+        found = connection.execute(self._known, _given(occasion, rows))
+        return {bytes(row.id): bytes(row.digest) for row in found}
+
+    def add(self, connection: sa.Connection, occasion: int, rows: list[bytes]) -> dict[bytes, bytes]:
+        """Insert the rows that are new, and return the digests of the others, by their ids."""
+        known: dict[bytes, bytes] = {}
+        while rows:
+            savepoint = connection.begin_nested()
+            if self.insert(connection, occasion, rows) == len(rows):
+                savepoint.commit()
+                break
+            savepoint.rollback()  # some are there already, and the database does not say which
+            known |= self.known(connection, occasion, rows)
+            rows = _without(rows, known)
+        return known
+
+
 class SharedIds(Ids):
     """The ids of a database with several writers: an index."""
 
-    INSERT = sa.text(  # a driver counts the rows of a statement that begins with INSERT
-        f"INSERT INTO ids (occasion, id, digest) {GIVEN} SELECT :occasion, id, digest FROM given ON CONFLICT DO NOTHING"
-    )
-    KNOWN = sa.text(f"{GIVEN} SELECT id, digest FROM ids WHERE occasion = :occasion AND id IN (SELECT id FROM given)")
+    TABLE = _Table("ids")
 
     def prepare(self, connection: sa.Connection) -> None:
         """Make the tables that are missing."""
 
     def add(self, connection: sa.Connection, occasion: int, digests: dict[bytes, bytes]) -> dict[bytes, bytes]:
         """Store the ids that are new, with their digests, and return the digests of the others, by their ids."""
-        known: dict[bytes, bytes] = {}
-        new = _rows(digests)
-        while new:
-            given = _given(occasion, new)
-            savepoint = connection.begin_nested()
-            if connection.execute(self.INSERT, given).rowcount == len(new):
-                savepoint.commit()
-                break
-            savepoint.rollback()  # some are there already, and the database does not say which
-            known |= {bytes(row.id): bytes(row.digest) for row in connection.execute(self.KNOWN, given)}
-            new = [row for row in new if row[:ID_BYTES] not in known]
-        return known
+        return self.TABLE.add(connection, occasion, _rows(digests))
 
     def forget(self, connection: sa.Connection, occasions: Iterable[int]) -> int:
         """Forget the ids of occasions, and return their number."""
@@ -96,14 +118,7 @@ class LoggedIds(Ids):
         sqlite_autoincrement=True,  # no place is used again
     )
     PROGRESS = sa.table("progress", *map(sa.column, ("seen", "last", "position")), schema="memory")
-    KNOWN = sa.text(f"""{GIVEN}
-        SELECT own.id, own.digest FROM given CROSS JOIN main.ids AS own ON own.occasion = :occasion AND own.id = given.id
-        UNION ALL
-        SELECT own.id, own.digest FROM given CROSS JOIN memory.ids AS own ON own.id = given.id AND own.occasion = :occasion
-    """)
-    INSERT = sa.text(
-        f"INSERT OR IGNORE INTO memory.ids (id, occasion, digest) {GIVEN} SELECT id, :occasion, digest FROM given"
-    )
+    INDEX, MEMORY = _Table("main.ids"), _Table("memory.ids")
     MOVE = sa.text("""
         INSERT OR IGNORE INTO main.ids (occasion, id, digest) SELECT occasion, id, digest FROM memory.ids
         WHERE id >= :first AND id < :end AND occasion NOT IN (SELECT occasion FROM occasions WHERE closed)
@@ -122,15 +137,12 @@ class LoggedIds(Ids):
     def add(self, connection: sa.Connection, occasion: int, digests: dict[bytes, bytes]) -> dict[bytes, bytes]:
         """Store the ids that are new, with their digests, and return the digests of the others, by their ids."""
         self._read_log(connection)
-        new = _rows(digests)
-        found = connection.execute(self.KNOWN, _given(occasion, new))
-        known = {bytes(row.id): bytes(row.digest) for row in found}
-        if known:
-            new = [row for row in new if row[:ID_BYTES] not in known]
+        rows = _rows(digests)
+        known = self.INDEX.known(connection, occasion, rows)
+        known |= self.MEMORY.add(connection, occasion, _without(rows, known))
+        new = _without(rows, known)
         if new:
-            given = _given(occasion, new)
-            connection.execute(self.INSERT, given)
-            row = connection.execute(sa.insert(self.LOG), {"occasion": occasion, "data": given["data"]})
+            row = connection.execute(sa.insert(self.LOG), {"occasion": occasion, "data": b"".join(new)})
             self._move(connection, row.lastrowid, -(-self.END * len(new) // self.AROUND))
         return known
 
@@ -150,7 +162,7 @@ class LoggedIds(Ids):
         seen = connection.scalar(sa.select(self.PROGRESS.c.seen))
         rows = sa.select(self.LOG).where(self.LOG.c.place > seen).order_by(self.LOG.c.place)
         for place, occasion, data in connection.execute(rows).all():
-            connection.execute(self.INSERT, {"occasion": occasion, "count": len(data) // ROW, "data": data})
+            self.MEMORY.insert(connection, occasion, [data[at : at + ROW] for at in range(0, len(data), ROW)])
             connection.execute(sa.update(self.PROGRESS).values(seen=place))
 
     def _move(self, connection: sa.Connection, seen: int, step: int) -> None:
@@ -171,6 +183,11 @@ class LoggedIds(Ids):
 def _rows(digests: dict[bytes, bytes]) -> list[bytes]:
     """Return ids with their digests, in the order of the index."""
     return sorted(id_ + digest for id_, digest in digests.items())
+
+
+def _without(rows: list[bytes], known: dict[bytes, bytes]) -> list[bytes]:
+    """Return the rows whose ids are not known."""
+    return [row for row in rows if row[:ID_BYTES] not in known] if known else rows
 
 
 def _given(occasion: int, rows: list[bytes]) -> dict[str, object]:
