@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -34,6 +35,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accountants", action="store_true", help="also compare with dp-accounting and OpenDP")
     parser.addoption("--site", help="also run the tests of the documentation site in this folder (`make docs`)")
     parser.addoption("--browser", help="Chromium, for the tests of the site that need a browser")
+
+
+def pytest_configure() -> None:
+    """Do not search for garbage while tests are collected: hardly any object is deleted, and each search visits all of them."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Search for garbage from now on, but not among modules and tests, which stay until the end."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
