@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+import ldpfast as ldp
 from ldpfast._core import stream
 from ldpfast._core.stream import StreamId
 from ldpfast._random import Randomness, Words, open_stream
@@ -89,6 +90,14 @@ def first_stream(randomness: Randomness, rng):
 def test_without_rng_every_call_has_a_fresh_stream():
     randomness = Randomness()
     assert len({key_of(randomness.stream(None)) for _ in range(100)}) == 100
+
+
+@each(
+    "mechanism, x",
+    [(ldp.L2Ball(64, 1.0), np.zeros(64)), (ldp.Laplace(0, 1, 1e-6), 0.5), (ldp.UnaryEncoding(128, 0.1), 3)],
+)
+def test_without_rng_every_single_record_has_a_fresh_key(mechanism, x):
+    assert len({mechanism.privatize(x).tobytes() for _ in range(200)}) == 200
 
 
 @pytest.mark.parametrize(

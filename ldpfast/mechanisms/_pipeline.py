@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 EXACT = 1 << 53  # integers up to this size are exact in doubles
 BOOLEANS, DOUBLES = frozenset([bool, np.bool_]), frozenset([float, np.float64])
 INTEGERS = frozenset([int, *(np.dtype(code).type for code in "bBhHiIlLqQ")])  # not numpy.timedelta64, an np.integer
+FRESH: Any = None  # key of a single record: the kernel takes one from the operating system
 NUMBER, CATEGORY, VECTOR, TEXT = "number", "category", "vector", "text"  # forms of a single record
 PIECE_BYTES = 1 << 20  # bytes of records per piece, so that a piece stays in cache for all steps
 
@@ -120,7 +121,7 @@ class Pipeline:
         else:
             return None
         out = np.empty(report.shape, report.dtype(record.dtype))
-        valid = self.kernel.privatize(Stream(), self.first_block, record, out, clip)
+        valid = self.kernel.privatize(FRESH, self.first_block, record, out, clip)
         return (out if out.ndim else out[()]) if valid or clip else None
 
     def piece_rows(self, records: AnyArray) -> int:

@@ -750,7 +750,7 @@ def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mecha
     """With the key of the seed in place of a fresh one, in the forms that have the short path and in those that do not."""
     record = records_of(mechanism, 1)[0]
     expected = mechanism.privatize(record, rng=SEED)
-    monkeypatch.setattr(_pipeline, "Stream", lambda: Stream(KEY))
+    monkeypatch.setattr(_pipeline, "FRESH", Stream(KEY))
     monkeypatch.setattr(_pipeline, "open_stream", lambda rng: Stream(KEY))
     plain = record.tolist()
     for form in (record, plain, np.array(plain, record.dtype)):
@@ -771,7 +771,7 @@ def test_scalars_of_every_type_take_the_short_path(mechanism, monkeypatch):
     numbers += [True, np.True_] if isinstance(mechanism, ldp.Warner) else []
     numbers += [0.5, np.float64(0.5), np.float32(0.5)] if mechanism.domain.clips else []
     expected = [mechanism.privatize(np.array([number]), rng=SEED)[0] for number in numbers]
-    monkeypatch.setattr(_pipeline, "Stream", lambda: Stream(KEY))
+    monkeypatch.setattr(_pipeline, "FRESH", Stream(KEY))
     for number, report in zip(numbers, expected, strict=True):
         made = mechanism._pipeline.single(number, mechanism.report, False)
         assert made is not None
@@ -791,7 +791,7 @@ def test_single_texts_take_the_short_path(alphabet, monkeypatch):
     mechanism = ldp.mechanisms.SketchResponse(2.0, max_bytes=4, alphabet=alphabet, buckets=64, functions=4)
     texts = ["", "a", "abc", "cab?", "é", "éé", "ééa", "abcab", "a\0", "a\0b", "\ud800", "x"]
     expected = {text: mechanism.privatize([text], rng=SEED, clip=True)[0] for text in texts}
-    monkeypatch.setattr(_pipeline, "Stream", lambda: Stream(KEY))
+    monkeypatch.setattr(_pipeline, "FRESH", Stream(KEY))
     monkeypatch.setattr(_pipeline, "open_stream", lambda rng: Stream(KEY))
     domain = mechanism.domain
     for text, report in expected.items():

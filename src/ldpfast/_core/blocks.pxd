@@ -7,7 +7,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ldpfast._core.kernels cimport KEY_BYTES, key_open, key_wipe, stream_key
+from ldpfast._core.kernels cimport KEY_BYTES, key_from_system, key_open, key_wipe, stream_key
 
 
 cdef inline int copy_key(object source, uint8_t *key) except -1:
@@ -22,10 +22,20 @@ cdef inline int copy_key(object source, uint8_t *key) except -1:
     return 0
 
 
+cdef inline int take_key(uint8_t *key) except -1:
+    """Take the 32 bytes of a key from the operating system."""
+    if key_from_system(key):
+        raise OSError("the operating system gave no random bytes")
+    return 0
+
+
 cdef inline int load_key(object source, stream_key *key) except -1:
-    """Expand the 32 bytes of a key. The caller closes `key`."""
+    """Expand the 32 bytes of a key; None: a fresh one, which nobody else has. The caller closes `key`."""
     cdef uint8_t bytes[32]
-    copy_key(source, bytes)
+    if source is None:
+        take_key(bytes)
+    else:
+        copy_key(source, bytes)
     key_open(key, bytes)
     key_wipe(bytes, sizeof(bytes))
     return 0

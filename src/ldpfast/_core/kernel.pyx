@@ -74,7 +74,7 @@ cdef class Kernel:
         """Fill `out` with the reports of the records `x`, starting at block number `block` of the key.
 
         `x` is contiguous in all axes but the first. Returns whether all records are certainly valid. With `clip` the
-        nearest valid records are used.
+        nearest valid records are used. Without a key (None) the operating system gives one, which is used for this call only.
         """
         cdef Py_buffer records, reports
         cdef record_source source

@@ -6,10 +6,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from ldpfast._core.blocks cimport close_key, copy_key, load_key
+from ldpfast._core.blocks cimport close_key, copy_key, load_key, take_key
 from ldpfast._core.kernels cimport (
     AES_BLOCK, READER_WORDS, STREAM_RAW, aes_counter, aes_expand, aes_input, aes_schedule, coin, coin_words, coins_direct,
-    coins_fill, key_from_system, key_wipe, normals_f32, normals_f64, normals_room, reader, reader_open, stream, stream_draw,
+    coins_fill, key_wipe, normals_f32, normals_f64, normals_room, reader, reader_open, stream, stream_draw,
     stream_id, stream_key, stream_open,
 )
 
@@ -47,8 +47,7 @@ cdef class Stream:
 
     def __cinit__(self, key=None):
         if key is None:
-            if key_from_system(self.key):
-                raise OSError("the operating system gave no random bytes")
+            take_key(self.key)
         else:
             copy_key(key, self.key)
 
