@@ -23,7 +23,8 @@ from ._job_counts import Counts, no_counts
 from ._load import load
 from ._person_keys import PersonKeys, Persons
 from .domains import Reals
-from .estimation import GaussianMean
+from .domains._domain import Domain
+from .estimation import GaussianMean, NewtonStep
 from .estimation.protocols import Sequential
 from .mechanisms._record_question import RecordQuestion
 from .mechanisms._records import RecordPiece, Records, name_of
@@ -246,27 +247,23 @@ def _opened(schema: bytes) -> Any:
 
 
 @dataclass(frozen=True)
-class RoundJob(Job):
-    """One round of a `GaussianMean`: the people of the open round answer the queries of their groups.
+class ServerJob(Job):
+    """The answers of people to a server, in one pass in which its questions stay the same.
 
-    Round and group of a person follow from the personal key, so that everyone answers once, however often and in whatever
-    order the partitions are read, and so that people who join or leave do not move the others.
+    What a person is asked follows from the personal key, so that everyone answers once, however often and in whatever order
+    the partitions are read, and so that people who join or leave do not move the others.
 
     Attributes
     ----------
     server : bytes
-        State of the server at the start of the round.
-    people : int
-        Number of people in all rounds.
+        State of the server at the start of the pass.
     """
 
     server: bytes = b""
-    people: int = 0
 
-    def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
-        self.what()  # raises in another version
-        server, domain = GaussianMean.from_bytes(self.server), Reals()
-        digest, plan = _schema.digest(server.schema()), server.plan(self.people)
+    def _people(self, domain: Domain, partition: Any, persons: Any) -> Iterator[tuple[NDArray[Any], PersonKeys, Any]]:
+        """Yield valid records, their personal keys, and a random word for each person."""
+        digest = _schema.digest(self.what().schema())  # raises in another version
         records = self._records(partition)
         keys = self._keys(records, persons)
         assert keys is not None
@@ -276,21 +273,63 @@ class RoundJob(Job):
         for piece in read:
             x, _ = domain.records(piece.x)
             with piece.place():
-                if domain.first_invalid(domain.convert(x)) >= 0:  # whoever is asked
+                if domain.first_invalid(domain.convert(x)) >= 0:  # whatever is asked
                     raise domain.invalid_error(x)
             own_keys = piece.rng
             assert isinstance(own_keys, PersonKeys)
-            rounds, groups = plan.place(plan.numbers_of(_words(own_keys, digest, own_keys.persons(len(x)))))
-            for group in np.unique(groups[rounds == server.round]).tolist():
-                rows = np.flatnonzero((rounds == server.round) & (groups == group))
-                query = server.query(group)
-                server.update(query, query.mechanism.privatize(x[rows], rng=own_keys.of_rows(rows)))
-        return server, {}
+            yield x, own_keys, _words(own_keys, digest, own_keys.persons(len(x)))
 
     def messages(self, partition: Any, number: int, persons: Any = None) -> Iterator[Any]:
         raise ValueError(
-            "what must be a survey, a problem or a mechanism to make a table of reports, got a GaussianMean"
+            f"what must be a survey, a problem or a mechanism to make a table of reports, got a {type(self.what()).__name__}"
         )
+
+
+@dataclass(frozen=True)
+class RoundJob(ServerJob):
+    """One round of a `GaussianMean`: the people of the open round answer the queries of their groups.
+
+    Attributes
+    ----------
+    people : int
+        Number of people in all rounds.
+    """
+
+    people: int = 0
+
+    def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
+        server = GaussianMean.from_bytes(self.server)
+        plan = server.plan(self.people)
+        for x, keys, words in self._people(Reals(), partition, persons):
+            rounds, groups = plan.place(plan.numbers_of(words))
+            for group in np.unique(groups[rounds == server.round]).tolist():
+                rows = np.flatnonzero((rounds == server.round) & (groups == group))
+                query = server.query(group)
+                server.update(query, query.mechanism.privatize(x[rows], rng=keys.of_rows(rows)))
+        return server, {}
+
+
+@dataclass(frozen=True)
+class HeldJob(ServerJob):
+    """The answers about the held position of a `NewtonStep`: some people report their Hessian, the others their gradient.
+
+    Attributes
+    ----------
+    hessians : float
+        Share of the people who report their Hessian.
+    """
+
+    hessians: float = 0.0
+
+    def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
+        server = NewtonStep.from_bytes(self.server)._held_part()
+        questions = {is_hessian: server._held_question(is_hessian) for is_hessian in (True, False)}
+        for x, keys, words in self._people(questions[True].domain, partition, persons):
+            chosen = words < self.hessians * 2.0**64
+            for is_hessian, question in questions.items():
+                rows = np.flatnonzero(chosen == is_hessian)
+                server._add_held(is_hessian, question.privatize(x[rows], rng=keys.of_rows(rows)))
+        return server, {}
 
 
 def _words(keys: PersonKeys, digest: bytes, persons: Persons) -> NDArray[np.uint64]:
@@ -303,20 +342,28 @@ def _words(keys: PersonKeys, digest: bytes, persons: Persons) -> NDArray[np.uint
 
 
 def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any, reports: bool = False) -> Job:
-    """Return the job for a survey, a problem, a mechanism or a `GaussianMean`.
+    """Return the job for a survey, a problem, a mechanism, a `GaussianMean` or a `NewtonStep` whose steps are complete.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is not as documented in `dask.aggregate`.
     """
-    if isinstance(what, Sequential) or hasattr(what, "partial_fit"):  # a regression asks like GradientDescent
+    is_held = isinstance(what, NewtonStep) and what.is_held
+    if isinstance(what, NewtonStep) and not is_held:
+        raise ValueError(
+            f"what must be a NewtonStep whose steps are complete, got one with n = {what.n}: the first {what._n_steps} people "
+            "are asked one after another, which tasks cannot share"
+        )
+    if (isinstance(what, Sequential) and not is_held) or hasattr(what, "partial_fit"):  # a regression asks like one
         raise TypeError(
             f"what must be a survey, a problem, a mechanism or a GaussianMean, got a {type(what).__name__}: it asks one person "
             "after another, and each answer determines the next question, so that tasks cannot share the work"
         )
-    if not isinstance(what, Question | GaussianMean):
-        raise TypeError(f"what must be a survey, a problem, a mechanism or a GaussianMean, got {type(what).__name__}")
+    if not isinstance(what, Question | GaussianMean | NewtonStep):
+        raise TypeError(
+            f"what must be a survey, a problem, a mechanism, a GaussianMean or a NewtonStep, got {type(what).__name__}"
+        )
     by = read_by(by)
     if person is not None and not isinstance(person, str):
         raise TypeError(f"person must be the name of a column, got {type(person).__name__}")
@@ -340,13 +387,16 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
         what._check_groups(by)
         what._require_keys(key is not None)
         return Job(asked, _names(column), by, person, key, clip)
+    name = type(what).__name__
     if by is not None or clip:
-        raise ValueError("by must be None and clip False for a GaussianMean")
+        raise ValueError(f"by must be None and clip False for a {name}")
     if key is None:
         raise ValueError(
-            "person and key must be given for a GaussianMean: everyone answers in one round only, and an engine that reads "
-            "its partitions again must assign the same round"
+            f"person and key must be given for a {name}: everyone answers one question only, and an engine that reads its "
+            "partitions again must ask the same one"
         )
+    if isinstance(what, NewtonStep):
+        return HeldJob(asked, _names(column), by, person, key, clip, server=what.to_bytes())
     if what.n:
         raise ValueError(f"what must be a GaussianMean without answers, got one with n = {what.n}")
     return RoundJob(asked, _names(column), by, person, key, clip)
@@ -376,15 +426,34 @@ def conduct(job: Job, batch: str | None, run: Callable[[Job], Counts], count_peo
 
     Returns
     -------
-    result : Aggregator, GroupedAggregator or GaussianMean
+    result : Aggregator, GroupedAggregator, GaussianMean or NewtonStep
     """
     if batch is not None:
         hash_of_batch(batch)
-    if not isinstance(job, RoundJob):
+    if not isinstance(job, ServerJob):
         return job.finish(run(job), batch)
     if batch is not None:
-        raise ValueError(f"batch must be None for a GaussianMean, got {batch!r}")
-    server, people, secrets = copy(job.what()), count_people(), set()
+        raise ValueError(f"batch must be None for a {type(job.what()).__name__}, got {batch!r}")
+    if isinstance(job, HeldJob):
+        return _held(job, run, count_people())
+    assert isinstance(job, RoundJob)
+    return _rounds(job, run, count_people())
+
+
+def _held(job: HeldJob, run: Callable[[Job], Counts], people: int) -> NewtonStep:
+    """Return a server with the answers of all people about the held position."""
+    server = NewtonStep.from_bytes(job.server)
+    before = server.n
+    if people:
+        left = max(0, server._n_hessians - server._hessians)
+        server.merge(job.finish(run(replace(job, hessians=min(1.0, left / people)))))
+    _check_read(server.n - before, people)
+    return server
+
+
+def _rounds(job: RoundJob, run: Callable[[Job], Counts], people: int) -> GaussianMean:
+    """Return a server after all rounds."""
+    server, secrets = copy(job.what()), set()
     server.plan(people)  # raises if there are too few
     while True:
         counts = run(replace(job, server=server.to_bytes(), people=people))
@@ -395,9 +464,15 @@ def conduct(job: Job, batch: str | None, run: Callable[[Job], Counts], count_peo
         server.close_round()
     if len(secrets) > 1:
         raise ValueError("key must return the same secret in every round, got different ones")
-    if server.n != people:
+    _check_read(server.n, people)
+    assert isinstance(server, GaussianMean)
+    return server
+
+
+def _check_read(answers: int, people: int) -> None:
+    """Raise ValueError unless everyone who was counted has answered."""
+    if answers != people:
         raise ValueError(
-            f"data must hold the same persons whenever they are read, got {server.n} answers of {people} people: identifiers "
+            f"data must hold the same persons whenever they are read, got {answers} answers of {people} people: identifiers "
             "must be stored, not generated"
         )
-    return server

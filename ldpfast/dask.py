@@ -34,8 +34,10 @@ def aggregate(
     ----------
     data : dask.dataframe.DataFrame, dask.array.Array, Delayed, or sequence of Delayed
         One row per person. A Delayed object must give a table or an array.
-    what : Survey, Problem, Mechanism, survey.RepeatedRound or GaussianMean
-        What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round.
+    what : Survey, Problem, Mechanism, survey.RepeatedRound, GaussianMean or NewtonStep
+        What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round. The steps of a
+        `NewtonStep` are complete (`is_held`), taken by other people; it needs two passes. Its columns are the features, then
+        the response.
     column : str or sequence of str, optional
         Column of the records in a table, or columns of the coordinates. Required for tables, except with a survey. It is also
         the name of the question in personal keys, where several names are joined by ", ".
@@ -55,7 +57,7 @@ def aggregate(
     -------
     aggregator : Aggregator or GroupedAggregator
         Counts of all people, whose `estimate` gives the result. With `by` a mapping of aggregators by the values of the column.
-        For a `GaussianMean`, the server after the last round.
+        For a `GaussianMean`, the server after the last round; for a `NewtonStep`, a server with all answers.
 
     Raises
     ------
@@ -125,8 +127,8 @@ def privatize(
     Parameters
     ----------
     data, what, column, person, key, clip
-        As for `aggregate`, without `GaussianMean`. The personal keys are required: an engine may compute a partition twice,
-        and two reports with different coins would cost twice the privacy.
+        As for `aggregate`, without `GaussianMean` and `NewtonStep`. The personal keys are required: an engine may compute a
+        partition twice, and two reports with different coins would cost twice the privacy.
 
     Returns
     -------

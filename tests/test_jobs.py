@@ -23,6 +23,7 @@ from ldpfast.estimation import (
     HeavyHitters,
     LogisticRegression,
     MedianSGD,
+    NewtonStep,
     TruncatedMean,
     VectorMean,
 )
@@ -328,6 +329,97 @@ def test_a_person_who_joins_moves_nobody_to_another_round():
     assert sum(moved) <= 1
 
 
+# The held position of a Newton step ---------------------------------------------------------------------------------------
+
+FEATURES = ("first", "second", "response")
+
+
+def rows_of_a_model(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-0.7, 0.7, (n, 2))
+    return {**dict(zip(FEATURES, [*x.T, x @ [0.6, -0.4] + rng.uniform(-0.2, 0.2, n)], strict=True)), "id": np.arange(n)}
+
+
+def held(noise="auto", n=80_000):
+    """Return a server whose steps are complete."""
+    server = NewtonStep("linear", 2, 2.0, n=n, residual=1.0, noise=noise, covariance="full")
+    first = rows_of_a_model(server._n_steps, 1)
+    server.run(np.column_stack([first["first"], first["second"]]), first["response"], rng=5)
+    return server
+
+
+def answers_at_held_position(server, parts, table):
+    task = job(server, list(FEATURES), **KEYED)
+    return _jobs.conduct(task, None, lambda found: counted(found, parts, table), lambda: len(table["id"]))
+
+
+@each("noise", ["auto", "half-space"])
+def test_answers_at_the_held_position_are_those_of_the_personal_keys(noise):
+    """Each person reports a Hessian or a gradient, with the coins of the own key, in whatever partition."""
+    n, server = 60_000, held(noise)
+    table, before = rows_of_a_model(n, 2), server.to_bytes()
+    whole = answers_at_held_position(server, [np.arange(n)], table)
+    order = np.random.default_rng(7).permutation(n)
+    parts = answers_at_held_position(server, np.split(order, [10, 10, 30_000]), table)
+    assert server.to_bytes() == before
+    assert (whole.n, whole._hessians) == (parts.n, parts._hessians)
+    assert whole.n == server.n + n
+    np.testing.assert_allclose(
+        np.concatenate(list(map(np.ravel, parts._saved()))),
+        np.concatenate(list(map(np.ravel, whole._saved()))),
+        rtol=1e-9,
+    )
+    share = server._n_hessians / n
+    assert abs(whole._hessians - share * n) < normal_margin() * np.sqrt(n * share * (1 - share))
+
+    records, keys = np.column_stack([table[name] for name in FEATURES]), keys_of(", ".join(FEATURES), table)
+    sums = {True: np.zeros(len(whole._hessian_sum)), False: np.zeros(2)}
+    words = _jobs._words(keys, _schema.digest(server.schema()), keys.persons(n))
+    for is_hessian, total in sums.items():
+        own = np.flatnonzero((words < share * 2.0**64) == is_hessian)
+        question = server._held_question(is_hessian)
+        total += question.decode(question.privatize(records[own], rng=keys.of_rows(own))).astype(float).sum(axis=0)
+    np.testing.assert_allclose(whole._hessian_sum, sums[True], rtol=1e-9)
+    np.testing.assert_allclose(whole._gradient_sum, sums[False], rtol=1e-9)
+    estimate = whole.estimate()
+    assert (np.abs(estimate.value - [0.6, -0.4]) < normal_margin(2) * estimate.stderr).all()
+    again = NewtonStep.from_bytes(whole.to_bytes())
+    assert again.to_bytes() == whole.to_bytes()
+    assert again.query() == whole.query()
+
+
+def test_bad_arguments_of_a_newton_step():
+    server = held()
+    with raises(
+        ValueError,
+        "what must be a NewtonStep whose steps are complete, got one with n = 0: the first 20000 people are asked one after "
+        "another, which tasks cannot share",
+    ):
+        job(NewtonStep("linear", 2, 2.0, n=80_000, residual=1.0), list(FEATURES), **KEYED)
+    with pytest.raises(
+        ValueError, match="person and key must be given for a NewtonStep: everyone answers one question only"
+    ):
+        job(server, list(FEATURES))
+    with raises(ValueError, "by must be None and clip False for a NewtonStep"):
+        job(server, list(FEATURES), clip=True, **KEYED)
+    task, table = job(server, list(FEATURES), **KEYED), rows_of_a_model(100, 3)
+    with raises(ValueError, "batch must be None for a NewtonStep, got 'x'"):
+        _jobs.conduct(task, "x", lambda found: counted(found, [np.arange(100)], table), lambda: 100)
+    with raises(
+        ValueError, "what must be a survey, a problem or a mechanism to make a table of reports, got a NewtonStep"
+    ):
+        list(task.messages(table, 0))
+    with pytest.raises(
+        ValueError, match="data must hold the same persons whenever they are read, got 100 answers of 99"
+    ):
+        _jobs.conduct(task, None, lambda found: counted(found, [np.arange(100)], table), lambda: 99)
+    assert _jobs.conduct(task, None, lambda found: counted(found, [], table), lambda: 0).to_bytes() == server.to_bytes()
+    table["second"][17] = np.nan
+    number, kind, message = task.count(table, 4)["error"]
+    assert (number, kind) == (4, "ValueError")
+    assert "index 17" in message
+
+
 # Errors ---------------------------------------------------------------------------------------------------------------
 
 
@@ -535,7 +627,11 @@ def test_clipped_records_are_warned_about():
         ),
         ({"what": GradientDescent("logistic", 1, 1.0)}, TypeError, "got a GradientDescent: it asks one person"),
         ({"what": LogisticRegression()}, TypeError, "got a LogisticRegression: it asks one person after another"),
-        ({"what": 3}, TypeError, "what must be a survey, a problem, a mechanism or a GaussianMean, got int"),
+        (
+            {"what": 3},
+            TypeError,
+            "what must be a survey, a problem, a mechanism, a GaussianMean or a NewtonStep, got int",
+        ),
         ({"column": "age"}, ValueError, "column must be None for a survey"),
         (
             {"what": RECORDS["age"], "column": 3},

@@ -8,6 +8,7 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +16,8 @@ from dask.distributed import Client, LocalCluster
 
 import ldpfast as ldp
 import ldpfast.dask
-from ldpfast.estimation import Frequencies, GaussianMean
+from ldpfast._jobs import conduct, new_job
+from ldpfast.estimation import Frequencies, GaussianMean, NewtonStep
 
 from ..support.errors import raises
 from ..support.examples import assert_same_estimate
@@ -133,6 +135,25 @@ def test_rounds_of_a_gaussian_mean(table):
     assert found[0].to_bytes() == found[1].to_bytes()
     estimate = found[0].estimate()
     assert abs(estimate.value - table["height"].mean()) < normal_margin() * estimate.stderr
+
+
+def test_the_held_position_of_a_newton_step(table):
+    """The answers are those of one process; the sums differ by rounding."""
+    server = NewtonStep("linear", 2, 4.0, n=4 * N // 3, radius=1.5, residual=1.0)
+    first = np.random.default_rng(8).uniform(-1, 1, (server._n_steps, 2))
+    server.run(first, first @ [0.5, -0.3], rng=1)
+    numbers = {"a": table["age"] / 50 - 1, "b": table["height"] / 170 - 1}
+    people = pd.DataFrame({"id": table["id"], **numbers, "y": 0.5 * numbers["a"] - 0.3 * numbers["b"]})
+    found = []
+    with dask.config.set(**ONE_AFTER_ANOTHER):
+        for partitions in (1, 5):
+            data = dd.from_pandas(people.sample(frac=1, random_state=partitions), npartitions=partitions, sort=False)
+            found.append(ldpfast.dask.aggregate(data, server, column=["a", "b", "y"], person="id", key=SECRET))
+    assert found[0].n == found[1].n == server.n + N
+    np.testing.assert_allclose(found[0].estimate().value, found[1].estimate().value, rtol=1e-9)
+    task = new_job(server, column=["a", "b", "y"], by=None, person="id", key=SECRET, clip=False)
+    one = conduct(task, None, lambda job: job.count(people, 0), lambda: N)
+    np.testing.assert_allclose(found[0].estimate().value, one.estimate().value, rtol=1e-9)
 
 
 def test_reports_are_a_lazy_collection(table, personal, tmp_path):

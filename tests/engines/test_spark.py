@@ -9,6 +9,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
@@ -18,7 +19,15 @@ from pyspark.sql import SparkSession
 import ldpfast as ldp
 import ldpfast.spark
 from ldpfast._jobs import new_job
-from ldpfast.estimation import Frequencies, GaussianMean, HeavyHitters, RangeQueries, TruncatedMean, VectorMean
+from ldpfast.estimation import (
+    Frequencies,
+    GaussianMean,
+    HeavyHitters,
+    NewtonStep,
+    RangeQueries,
+    TruncatedMean,
+    VectorMean,
+)
 from ldpfast.spark import _scanned_groups
 
 from ..support.errors import raises
@@ -202,6 +211,26 @@ def test_rounds_of_a_gaussian_mean(people, table):
     assert found[0].to_bytes() == found[1].to_bytes()
     estimate = found[0].estimate()
     assert abs(estimate.value - table["height"].mean()) < normal_margin() * estimate.stderr
+
+
+def test_the_held_position_of_a_newton_step(people):
+    """The answers do not depend on the partitions; the sums differ by rounding."""
+    server = NewtonStep("linear", 2, 4.0, n=4 * N // 3, radius=1.5, residual=1.0)
+    first = np.random.default_rng(8).uniform(-1, 1, (server._n_steps, 2))
+    server.run(first, first @ [0.5, -0.3], rng=1)
+    columns = [
+        "id",
+        "age / 50 - 1 AS a",
+        "height / 170 - 1 AS b",
+        "0.5 * (age / 50 - 1) - 0.3 * (height / 170 - 1) AS y",
+    ]
+    rows = people.selectExpr(*columns)
+    found = [
+        ldpfast.spark.aggregate(rows.repartition(k), server, column=["a", "b", "y"], person="id", key=SECRET)
+        for k in (1, 3)
+    ]
+    assert found[0].n == found[1].n == server.n + N
+    np.testing.assert_allclose(found[0].estimate().value, found[1].estimate().value, rtol=1e-9)
 
 
 def test_reports_are_a_lazy_data_frame(people, table, tmp_path, personal):

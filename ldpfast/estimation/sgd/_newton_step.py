@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,6 +57,8 @@ class NewtonStep(Sequential):
     ----------
     n : int
         Number of answers so far.
+    is_held : bool
+        Whether the steps are complete.
     sufficient_n : int
         Number of people from which the intervals cover, if rows spread about equally in all directions.
 
@@ -72,7 +74,9 @@ class NewtonStep(Sequential):
     coverage of 95 % intervals is 0.92 to 0.98 in simulations with 1 to 6 features and epsilon from 1 to 8, and the error is 0.5
     to 1.1 times that of `GradientDescent`; see docs/proofs/gradient.md.
     For a Poisson model, mean responses above the larger of `residual` and 3 have too small a Hessian.
-    People must be asked in an order that has nothing to do with their records: use `shuffle` for sorted data.
+    People must be asked in an order that has nothing to do with their records: use `shuffle` for sorted data. When the steps
+    are complete, the other people can be asked at once: by several servers that are merged, or by `ldpfast.dask.aggregate`
+    and `ldpfast.spark.aggregate`.
 
     Privacy
     -------
@@ -135,7 +139,7 @@ class NewtonStep(Sequential):
         self._hessian_sum, self._gradient_sum = np.zeros(len(np.triu_indices(self.dim)[0])), np.zeros(self.dim)
         # Sums of the products of two coordinates of a gradient, where its covariance is not known.
         self._gradient_products = np.zeros((0, 0) if self._gradient.has_known_noise else (self.dim, self.dim))
-        self._n = 0
+        self._n = self._hessians = 0
         super().__init__()
 
     @property
@@ -157,7 +161,12 @@ class NewtonStep(Sequential):
     @property
     def position(self) -> Floats:
         """Position about which the next person is asked (a copy)."""
-        return self._steps.position if self._n < self._n_steps else self._held
+        return self._held if self.is_held else self._steps.position
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the steps are complete, so that all other people are asked about one position."""
+        return self._n >= self._n_steps
 
     @property
     def _held(self) -> Floats:
@@ -194,43 +203,108 @@ class NewtonStep(Sequential):
         return {name: question.schema()["coins"] for name, question in questions.items()}
 
     def _saved(self) -> list[Floats]:
-        return [self._hessian_sum, self._gradient_sum, self._gradient_products, *self._steps._saved()]
+        count = np.array([self._hessians], np.float64)
+        return [count, self._hessian_sum, self._gradient_sum, self._gradient_products, *self._steps._saved()]
 
     def _restore(self, n: int, numbers: Floats) -> None:
         entries, dim = len(self._hessian_sum), self.dim
-        hessian_sum, gradient_sum, products, rest = np.split(
-            numbers, np.cumsum([entries, dim, self._gradient_products.size]).tolist()
+        ((hessians,), hessian_sum, gradient_sum, products, rest) = np.split(
+            numbers, np.cumsum([1, entries, dim, self._gradient_products.size]).tolist()
         )
-        hessians = min(self._n_hessians, max(0, n - self._n_steps))
+        held = max(0, n - self._n_steps)
+        if not (0 <= hessians <= held and hessians == int(hessians)):
+            raise ValueError(f"{hessians:g} Hessians, which {n} answers cannot have")
+        gradients = held - int(hessians)
         for question, sums, count in (
-            (self._hessian, hessian_sum, hessians),
-            (self._gradient, gradient_sum, self._gradients_of(n)),
+            (self._hessian, hessian_sum, int(hessians)),
+            (self._gradient, gradient_sum, gradients),
         ):
             if not np.all(np.abs(sums) <= count * FAR * math.sqrt(question.worst_variance)):
                 raise ValueError(f"sums that {count} reports cannot have")
-        largest = self._gradients_of(n) * FAR**2 * self._gradient.worst_variance
+        largest = gradients * FAR**2 * self._gradient.worst_variance
         if not np.all(np.abs(products) <= largest):
-            raise ValueError(f"products that {self._gradients_of(n)} reports cannot have")
+            raise ValueError(f"products that {gradients} reports cannot have")
         self._steps._restore(min(n, self._n_steps), rest)
-        self._n, self._hessian_sum, self._gradient_sum = n, hessian_sum.copy(), gradient_sum.copy()
+        self._n, self._hessians = n, int(hessians)
+        self._hessian_sum, self._gradient_sum = hessian_sum.copy(), gradient_sum.copy()
         self._gradient_products = products.reshape(self._gradient_products.shape).copy()
 
     def _current(self) -> Mechanism:
-        question: Gradient | Hessian = self._gradient
-        if self._n < self._n_steps:
-            question = self._steps._question
-        elif self._n < self._n_steps + self._n_hessians:
-            question = self._hessian
-        return replace(question, position=tuple(self.position.tolist()))
+        if not self.is_held:
+            return replace(self._steps._question, position=tuple(self.position.tolist()))
+        return self._held_question(self._asks_hessian)
+
+    @property
+    def _asks_hessian(self) -> bool:
+        """Whether the next person at the held position reports a Hessian."""
+        return self._hessians < self._n_hessians
+
+    def _held_question(self, is_hessian: bool) -> Gradient | Hessian:
+        return replace(self._hessian if is_hessian else self._gradient, position=tuple(self._held.tolist()))
 
     def _apply(self, report: AnyArray) -> None:
-        if self._n < self._n_steps:
-            self._steps._apply(report)
-        elif self._n < self._n_steps + self._n_hessians:
-            self._hessian_sum += self._hessian.decode(report)[0]
+        if self.is_held:
+            self._add_held(self._asks_hessian, report)
         else:
-            self._add_gradients(self._gradient.decode(report))
-        self._n += 1
+            self._steps._apply(report)
+            self._n += 1
+
+    def _add_held(self, is_hessian: bool, reports: AnyArray) -> None:
+        """Add reports at the held position."""
+        question = self._hessian if is_hessian else self._gradient
+        rows = question.decode(reports).astype(np.float64, copy=False)
+        if is_hessian:
+            self._hessian_sum = self._hessian_sum + rows.sum(axis=0)
+            self._hessians += len(rows)
+        else:
+            self._gradient_sum = self._gradient_sum + rows.sum(axis=0)
+            if self._gradient_products.size:
+                self._gradient_products = self._gradient_products + rows.T @ rows
+        self._n += len(rows)
+
+    def _held_part(self) -> Self:
+        """Return a server with the same steps and no other answers, whose answers are added by `merge`."""
+        part = copy.copy(self)
+        part._n, part._hessians = self._n_steps, 0
+        for name in ("_hessian_sum", "_gradient_sum", "_gradient_products"):
+            setattr(part, name, np.zeros_like(getattr(self, name)))
+        return part
+
+    def merge(self, other: NewtonStep) -> Self:
+        """Add the Hessians and gradients of another server with the same steps, which count once.
+
+        Parameters
+        ----------
+        other : NewtonStep
+            Server to be added; it is not changed.
+
+        Returns
+        -------
+        self : NewtonStep
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is not such a server, or one of them has not completed the same steps.
+        RuntimeError
+            If another thread changes the protocol at the same time.
+        """
+        if not isinstance(other, NewtonStep):
+            raise TypeError(f"other must be a NewtonStep, got {type(other).__name__}")
+        if other is self:
+            raise ValueError("other must be another server: its answers would count twice")
+        if other._parameters() != self._parameters():
+            raise ValueError(f"other must have the same parameters: {self!r}, got {other!r}")
+        steps = [[numbers.tobytes() for numbers in server._steps._saved()] for server in (self, other)]
+        if not (self.is_held and other.is_held) or steps[0] != steps[1]:
+            raise ValueError(f"other must have completed the same {self._n_steps} steps")
+        with self._alone():
+            self._hessian_sum = self._hessian_sum + other._hessian_sum
+            self._gradient_sum = self._gradient_sum + other._gradient_sum
+            self._gradient_products = self._gradient_products + other._gradient_products
+            self._hessians += other._hessians
+            self._n += other._n - self._n_steps
+        return self
 
     def run(self, x: ArrayLike, y: ArrayLike, *, rng: RNGLike = None, shuffle: bool = False) -> Estimate[Floats]:
         """Run the whole protocol in one process; people are asked in the order of the rows or at random.
@@ -259,7 +333,7 @@ class NewtonStep(Sequential):
             stream = self._randomness.stream(rng)
             work = copy.copy(self)
             work._ask(stream, Shuffled(examples, stream) if shuffle else examples)
-            for name in ("_n", "_steps", "_hessian_sum", "_gradient_sum", "_gradient_products"):
+            for name in ("_n", "_steps", "_hessians", "_hessian_sum", "_gradient_sum", "_gradient_products"):
                 setattr(self, name, getattr(work, name))
             self._randomness.keep(rng, stream)
         return self.estimate()
@@ -270,25 +344,15 @@ class NewtonStep(Sequential):
         self._steps._walk(stream, examples, start)
         self._n += start
         while start < len(examples):
-            left = self._n_steps + self._n_hessians - self._n
-            stop = min(len(examples), start + examples.at_a_time, start + left if left > 0 else len(examples))
-            question = self._current()
+            is_hessian = self._asks_hessian
+            left = self._n_hessians - self._hessians if is_hessian else len(examples)
+            stop = min(len(examples), start + examples.at_a_time, start + left)
+            question = self._held_question(is_hessian)
             records = examples.records(start, stop)
             if question.domain.first_invalid(records) >= 0:
                 raise examples.invalid_error()
-            decoded = question.decode(question.privatize(records, rng=stream))  # type: ignore[arg-type]
-            if left > 0:
-                self._hessian_sum = self._hessian_sum + decoded.sum(axis=0, dtype=np.float64)
-            else:
-                self._add_gradients(decoded)
-            self._n += stop - start
+            self._add_held(is_hessian, question.privatize(records, rng=stream))  # type: ignore[arg-type]
             start = stop
-
-    def _add_gradients(self, decoded: Floats) -> None:
-        rows = decoded.astype(np.float64, copy=False)
-        self._gradient_sum = self._gradient_sum + rows.sum(axis=0)
-        if self._gradient_products.size:
-            self._gradient_products = self._gradient_products + rows.T @ rows
 
     def estimate(self) -> Estimate[Floats]:
         """Return the coefficients after the Newton step, or the mean of the positions before there are gradients.
@@ -313,7 +377,7 @@ class NewtonStep(Sequential):
             mean response of a Poisson model is too large for `residual`.
         """
         gradients = self._gradients
-        if gradients == 0:
+        if gradients == 0 or self._hessians == 0:
             return self._steps.estimate()
         if self._n < self.sufficient_n:
             warn(
@@ -361,17 +425,13 @@ class NewtonStep(Sequential):
     @property
     def _gradients(self) -> int:
         """Number of gradients at the held position so far."""
-        return self._gradients_of(self._n)
-
-    def _gradients_of(self, n: int) -> int:
-        """Return how many of n answers are gradients at the held position."""
-        return max(0, n - self._n_steps - self._n_hessians)
+        return max(0, self._n - self._n_steps - self._hessians)
 
     def _inverse_hessian(self) -> Floats:
         """Return the inverse of the Hessian. Eigenvalues of the scaled Hessian below its noise are raised to it."""
         scales = np.outer(self._scales, self._scales)
-        values, vectors = np.linalg.eigh(self._hessian.matrix(self._hessian_sum / self._n_hessians) * scales)
-        noise = self._row_noise() / math.sqrt(self._n_hessians)
+        values, vectors = np.linalg.eigh(self._hessian.matrix(self._hessian_sum / self._hessians) * scales)
+        noise = self._row_noise() / math.sqrt(self._hessians)
         if values[0] < 2 * noise and self._n >= self.sufficient_n:
             warn(
                 "the Hessian is too noisy for the Newton step: its smallest eigenvalue is "
@@ -386,7 +446,7 @@ class NewtonStep(Sequential):
         if self._gradient_products.size:  # the covariance of the reports depends on the records
             mean = self._gradient_sum / gradients
             noise = self._gradient_products / gradients - np.outer(mean, mean)
-        variances = self._hessian.variances / self._n_hessians
+        variances = self._hessian.variances / self._hessians
         mixed = variances * np.outer(step, step)
         np.fill_diagonal(mixed, variances @ step**2)
         return np.asarray(noise / gradients + mixed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 import warnings
@@ -15,6 +16,7 @@ from ldpfast.mechanisms import Gradient, Hessian
 from ldpfast.results import DoubtfulWarning, SmallSampleWarning
 
 from ...support.cases import each
+from ...support.errors import raises
 
 SEED = 20261122
 
@@ -178,11 +180,71 @@ def test_sums_of_nobody_are_refused():
         server.run(x, y, rng=SEED)  # steps only
     header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
     numbers = np.frombuffer(payload, "<f8").copy()
-    for i in (0, 4):
+    for i in (1, 5):
         changed = numbers.copy()
         changed[i] = 1.0
         with pytest.raises(ValueError, match=re.escape("sums that 0 reports cannot have")):
             NewtonStep.from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+@each("noise", ["auto", "half-space"])
+def test_servers_with_the_same_steps_are_merged(noise):
+    """Answers to one server and to two have the same sums. Their order makes no difference but rounding."""
+    (x, y), n = data(400), 300
+    server = NewtonStep("logistic", 2, 8.0, n=n, noise=noise, covariance="full")
+    server.run(x[: server._n_steps], y[: server._n_steps], rng=SEED)
+    other, whole = server._held_part(), copy.copy(server)
+    for start, one in ((75, server), (200, other)):
+        for record in np.column_stack([x, y])[start : start + 125]:
+            query = one.query()
+            report = query.privatize(record)
+            one.update(query, report)
+            whole._add_held(isinstance(query.mechanism, Hessian), query.mechanism.report.validate(report))
+    merged = copy.copy(server).merge(other)
+    assert (merged.n, merged._hessians) == (whole.n, whole._hessians) == (75 + 250, 90)
+    for found, expected in zip(merged._saved(), whole._saved(), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert NewtonStep.from_bytes(merged.to_bytes()).to_bytes() == merged.to_bytes()
+    np.testing.assert_allclose(merged.estimate().covariance, whole.estimate().covariance, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_other_servers_are_not_merged():
+    x, y = data(40)
+    server, before = NewtonStep("logistic", 2, 8.0, n=40), NewtonStep("logistic", 2, 8.0, n=40)
+    server.run(x[:10], y[:10], rng=1)
+    before.run(x[:9], y[:9], rng=1)
+    steps = NewtonStep("logistic", 2, 8.0, n=40)
+    steps.run(x[:12], y[:12], rng=2)
+    state = server.to_bytes()
+    for other in (before, steps):
+        with raises(ValueError, "other must have completed the same 10 steps"):
+            server.merge(other)
+    with raises(ValueError, "other must have completed the same 10 steps"):
+        before.merge(copy.copy(before))
+    with pytest.raises(ValueError, match=r"^other must have the same parameters"):
+        server.merge(NewtonStep("logistic", 2, 4.0, n=40))
+    with pytest.raises(ValueError, match="its answers would count twice"):
+        server.merge(server)
+    with raises(TypeError, "other must be a NewtonStep, got int"):
+        server.merge(3)
+    assert server.to_bytes() == state
+
+
+def test_impossible_numbers_of_hessians_are_refused():
+    from ldpfast._envelope import seal, unseal
+    from ldpfast.estimation.protocols import _sequential
+
+    server, (x, y) = NewtonStep("logistic", 2, 2.0, n=100), data(60)
+    with pytest.warns(SmallSampleWarning):
+        server.run(x, y, rng=SEED)
+    header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
+    for count in (-1.0, 0.5, 36.0):
+        numbers = np.frombuffer(payload, "<f8").copy()
+        numbers[0] = count
+        with pytest.raises(ValueError, match=re.escape(f"{count:g} Hessians, which 60 answers cannot have")):
+            NewtonStep.from_bytes(seal(_sequential.MAGIC, header, numbers.tobytes()))
 
 
 @pytest.mark.long
