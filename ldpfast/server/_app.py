@@ -117,6 +117,7 @@ def create_app(
             if wave is None
             else f"waves must be open, got {wave}, which was closed for good"
         )
+    store.load()
     server = _Server(store, tokens or Tokens.fresh(), reads_need_token, _check.flag("folds", folds))
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
     if origins:

@@ -7,8 +7,10 @@ move to the index in the order of the index: then many ids share the pages that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
@@ -32,6 +34,9 @@ class Ids(Protocol):
     def prepare(self, connection: sa.Connection) -> None:
         """Make the tables that are missing."""
 
+    def load(self, connection: sa.Connection) -> None:
+        """Read what `add` needs, which can take seconds."""
+
     def add(self, connection: sa.Connection, occasion: int, digests: dict[bytes, bytes]) -> dict[bytes, bytes]:
         """Store the ids that are new, with their digests, and return the digests of the others, by their ids."""
 
@@ -39,145 +44,190 @@ class Ids(Protocol):
         """Forget the ids of occasions, and return their number."""
 
 
-class _Table:
-    """A table of ids with an index: of the database, or in memory."""
-
-    def __init__(self, name: str) -> None:
-        self._insert = sa.text(  # a driver counts the rows of a statement that begins with INSERT
-            f"INSERT INTO {name} (occasion, id, digest) {GIVEN} SELECT :occasion, id, digest FROM given WHERE true "
-            "ON CONFLICT DO NOTHING"
-        )
-        self._known = sa.text(
-            f"{GIVEN} SELECT own.id, own.digest FROM given CROSS JOIN {name} AS own "
-            "WHERE own.occasion = :occasion AND own.id = given.id"
-        )
-
-    def insert(self, connection: sa.Connection, occasion: int, rows: list[bytes]) -> int:
-        """Insert the rows that are new, and return their number."""
-        return connection.execute(self._insert, _given(occasion, rows)).rowcount
-
-    def known(self, connection: sa.Connection, occasion: int, rows: list[bytes]) -> dict[bytes, bytes]:
-        """Return the digests of the ids that are there, by the ids."""
-        found = connection.execute(self._known, _given(occasion, rows))
-        return {bytes(row.id): bytes(row.digest) for row in found}
-
-    def add(self, connection: sa.Connection, occasion: int, rows: list[bytes]) -> dict[bytes, bytes]:
-        """Insert the rows that are new, and return the digests of the others, by their ids."""
-        known: dict[bytes, bytes] = {}
-        while rows:
-            savepoint = connection.begin_nested()
-            if self.insert(connection, occasion, rows) == len(rows):
-                savepoint.commit()
-                break
-            savepoint.rollback()  # some are there already, and the database does not say which
-            known |= self.known(connection, occasion, rows)
-            rows = _without(rows, known)
-        return known
-
-
 class SharedIds(Ids):
     """The ids of a database with several writers: an index."""
 
-    TABLE = _Table("ids")
+    INSERT = sa.text(  # a driver counts the rows of a statement that begins with INSERT
+        f"INSERT INTO ids (occasion, id, digest) {GIVEN} SELECT :occasion, id, digest FROM given ON CONFLICT DO NOTHING"
+    )
+    KNOWN = sa.text(f"{GIVEN} SELECT id, digest FROM ids WHERE occasion = :occasion AND id IN (SELECT id FROM given)")
 
     def prepare(self, connection: sa.Connection) -> None:
         """Make the tables that are missing."""
 
+    def load(self, connection: sa.Connection) -> None:
+        """Read nothing."""
+
     def add(self, connection: sa.Connection, occasion: int, digests: dict[bytes, bytes]) -> dict[bytes, bytes]:
         """Store the ids that are new, with their digests, and return the digests of the others, by their ids."""
-        return self.TABLE.add(connection, occasion, _rows(digests))
+        known: dict[bytes, bytes] = {}
+        new = _rows(digests)
+        while new:
+            given = _given(occasion, new)
+            savepoint = connection.begin_nested()
+            if connection.execute(self.INSERT, given).rowcount == len(new):
+                savepoint.commit()
+                break
+            savepoint.rollback()  # some are there already, and the database does not say which
+            known |= {bytes(row.id): bytes(row.digest) for row in connection.execute(self.KNOWN, given)}
+            new = _without(new, known)
+        return known
 
     def forget(self, connection: sa.Connection, occasions: Iterable[int]) -> int:
         """Forget the ids of occasions, and return their number."""
         return connection.execute(sa.delete(ids).where(ids.c.occasion.in_(list(occasions)))).rowcount
 
 
-class LoggedIds(Ids):
-    """The ids of a database of SQLite: an index, a log, and a table in memory with the ids that are not in the index.
+@dataclass(frozen=True)
+class _State:
+    """How far the ids of a database of SQLite are.
 
-    The table in memory belongs to a connection. A new one, and one beside which another process has written, reads the log.
-    All three change in one transaction, so a failure leaves them as they were. The position in the index moves on with the
-    number of reports; when it has been everywhere, the rows of the log from before that are deleted.
+    Attributes
+    ----------
+    seen : int
+        Last row of the log that was added to the table in memory.
+    turn : int
+        Number of the last call that added ids there.
+    place : int
+        Last row of the log.
+    last : int
+        Row of the log that was the last one when the position was 0.
+    position : int
+        Up to where ids were moved in this round.
+    owed : int
+        Reports that came after the last move.
     """
 
-    AROUND = 1_000_000  # reports, while the position moves around the whole index
+    seen: int
+    turn: int
+    place: int
+    last: int
+    position: int
+    owed: int
+
+
+class LoggedIds(Ids):
+    """The ids of a database of SQLite: an index, a log, and a table in memory with at least the ids that are not in the index.
+
+    The table in memory belongs to a connection: a new one, and one beside which another process has written, reads the log.
+    After some reports the ids of the next part of the index are moved there from memory. Each row of the log has the position
+    after it, so that a new connection goes on there. At the end of a round the rows of the log from before it are deleted:
+    all their ids were moved. Everything changes in one transaction, so a failure leaves it as it was.
+    """
+
+    AROUND = 1_000_000  # reports of a round
+    TOGETHER = 1_000  # reports between two moves
+    READ = 100_000  # ids of the log that are added together
     END = 1 << 32  # of positions, which are the first four bytes of ids
     SETUP = (
         "ATTACH ':memory:' AS memory",
-        "CREATE TABLE memory.ids (id BLOB, occasion INTEGER, digest BLOB, PRIMARY KEY (id, occasion)) WITHOUT ROWID",
-        # The last row of the log that was read, the last one when the position was 0, and the position.
-        "CREATE TABLE memory.progress (seen INTEGER, last INTEGER, position INTEGER)",
-        "INSERT INTO memory.progress VALUES (0, 0, 0)",
+        "CREATE TABLE memory.ids (id BLOB, occasion INTEGER, digest BLOB, turn INTEGER, PRIMARY KEY (id, occasion)) "
+        "WITHOUT ROWID",
+        "CREATE TABLE memory.progress (seen INTEGER, turn INTEGER)",
+        "INSERT INTO memory.progress VALUES (0, 0)",
     )
-    LOG = sa.Table(
-        "recent_ids",
-        sa.MetaData(),
-        sa.Column("place", sa.Integer, primary_key=True),
-        sa.Column("occasion", sa.Integer, nullable=False),
-        sa.Column("data", sa.LargeBinary, nullable=False),
-        sqlite_autoincrement=True,  # no place is used again
-    )
-    PROGRESS = sa.table("progress", *map(sa.column, ("seen", "last", "position")), schema="memory")
-    INDEX, MEMORY = _Table("main.ids"), _Table("memory.ids")
-    MOVE = sa.text("""
+    LOG = """
+        CREATE TABLE IF NOT EXISTS recent_ids (
+            place INTEGER PRIMARY KEY AUTOINCREMENT,  -- none is used again
+            occasion INTEGER NOT NULL, data BLOB NOT NULL,
+            last INTEGER NOT NULL, position INTEGER NOT NULL, owed INTEGER NOT NULL
+        )
+    """
+    STATE = """
+        SELECT seen, turn, coalesce(place, 0), coalesce(last, 0), coalesce(position, 0), coalesce(owed, 0)
+        FROM memory.progress LEFT JOIN (SELECT * FROM recent_ids ORDER BY place DESC LIMIT 1) ON true
+    """
+    PROGRESS = "UPDATE memory.progress SET seen = :seen, turn = :turn"
+    UNREAD = "SELECT occasion, data FROM recent_ids WHERE place > :seen ORDER BY place"
+    IN_INDEX = f"""{GIVEN}
+        SELECT own.id, own.digest FROM given CROSS JOIN main.ids AS own WHERE own.occasion = :occasion AND own.id = given.id
+    """
+    IN_MEMORY = f"""{GIVEN}
+        SELECT own.id, own.digest FROM given CROSS JOIN memory.ids AS own
+        WHERE own.id = given.id AND own.occasion = :occasion AND own.turn < :turn
+    """
+    ADD = f"""
+        INSERT OR IGNORE INTO memory.ids (id, occasion, digest, turn)
+        {GIVEN} SELECT id, :occasion, digest, :turn FROM given
+    """
+    APPEND = """
+        INSERT INTO recent_ids (occasion, data, last, position, owed) VALUES (:occasion, :data, :last, :position, :owed)
+    """
+    MOVE = """
         INSERT OR IGNORE INTO main.ids (occasion, id, digest) SELECT occasion, id, digest FROM memory.ids
         WHERE id >= :first AND id < :end AND occasion NOT IN (SELECT occasion FROM occasions WHERE closed)
-    """)
-    REMOVE = sa.text("DELETE FROM memory.ids WHERE id >= :first AND id < :end")
-    OUTSIDE = sa.text("""
-        SELECT count(*) FROM memory.ids AS own WHERE own.occasion = :occasion AND NOT EXISTS
-        (SELECT 1 FROM main.ids AS other WHERE other.occasion = own.occasion AND other.id = own.id)
-    """)
-    FORGET = sa.text("DELETE FROM memory.ids WHERE occasion = :occasion")
+    """
+    REMOVE = "DELETE FROM memory.ids WHERE id >= :first AND id < :end"
+    SHORTEN = "DELETE FROM recent_ids WHERE place <= :last"
 
     def prepare(self, connection: sa.Connection) -> None:
         """Make the tables that are missing."""
-        self.LOG.create(connection, checkfirst=True)
+        connection.exec_driver_sql(self.LOG)
+
+    def load(self, connection: sa.Connection) -> None:
+        """Add the ids of the log to those in memory."""
+        self._current(connection)
 
     def add(self, connection: sa.Connection, occasion: int, digests: dict[bytes, bytes]) -> dict[bytes, bytes]:
         """Store the ids that are new, with their digests, and return the digests of the others, by their ids."""
-        self._read_log(connection)
+        state = self._current(connection)
         rows = _rows(digests)
-        known = self.INDEX.known(connection, occasion, rows)
-        known |= self.MEMORY.add(connection, occasion, _without(rows, known))
+        known = self._known(connection, self.IN_INDEX, _given(occasion, rows))
         new = _without(rows, known)
+        if not new:
+            return known
+        given = {**_given(occasion, new), "turn": state.turn + 1}
+        if connection.exec_driver_sql(self.ADD, given).rowcount < len(new):
+            known |= self._known(connection, self.IN_MEMORY, given)
+            new = _without(new, known)
         if new:
-            row = connection.execute(sa.insert(self.LOG), {"occasion": occasion, "data": b"".join(new)})
-            self._move(connection, row.lastrowid, -(-self.END * len(new) // self.AROUND))
+            after = self._moved(connection, replace(state, owed=state.owed + len(new)))
+            row = {"occasion": occasion, "data": b"".join(new)}
+            row |= {"last": after.last, "position": after.position, "owed": after.owed}
+            place = connection.exec_driver_sql(self.APPEND, row).lastrowid
+            connection.exec_driver_sql(self.PROGRESS, {"seen": place, "turn": state.turn + 1})
         return known
 
     def forget(self, connection: sa.Connection, occasions: Iterable[int]) -> int:
         """Forget the ids of occasions, and return their number."""
-        self._read_log(connection)
         count = 0
         for occasion in occasions:
-            count += connection.scalar(self.OUTSIDE, {"occasion": occasion}) or 0
-            connection.execute(self.FORGET, {"occasion": occasion})
-            connection.execute(sa.delete(self.LOG).where(self.LOG.c.occasion == occasion))
-            count += connection.execute(sa.delete(ids).where(ids.c.occasion == occasion)).rowcount
+            own = {"occasion": occasion}
+            log = connection.exec_driver_sql("SELECT occasion, data FROM recent_ids WHERE occasion = :occasion", own)
+            for _, rows in _pieces(log, self.READ):
+                count += len(rows) - len(self._known(connection, self.IN_INDEX, _given(occasion, rows)))
+            count += connection.exec_driver_sql("DELETE FROM main.ids WHERE occasion = :occasion", own).rowcount
+            connection.exec_driver_sql("DELETE FROM recent_ids WHERE occasion = :occasion", own)
         return count
 
-    def _read_log(self, connection: sa.Connection) -> None:
-        """Add the ids of the log that are not in memory, after a start or because another process has written them."""
-        seen = connection.scalar(sa.select(self.PROGRESS.c.seen))
-        rows = sa.select(self.LOG).where(self.LOG.c.place > seen).order_by(self.LOG.c.place)
-        for place, occasion, data in connection.execute(rows).all():
-            self.MEMORY.insert(connection, occasion, [data[at : at + ROW] for at in range(0, len(data), ROW)])
-            connection.execute(sa.update(self.PROGRESS).values(seen=place))
+    def _current(self, connection: sa.Connection) -> _State:
+        """Return the state, after the rows of the log that were not read are in memory."""
+        state = _State(*connection.exec_driver_sql(self.STATE).one())
+        if state.place > state.seen:
+            log = connection.exec_driver_sql(self.UNREAD, {"seen": state.seen})
+            for occasion, rows in _pieces(log, self.READ):
+                connection.exec_driver_sql(self.ADD, {**_given(occasion, rows), "turn": state.turn})
+            connection.exec_driver_sql(self.PROGRESS, {"seen": state.place, "turn": state.turn})
+        return state
 
-    def _move(self, connection: sa.Connection, seen: int, step: int) -> None:
-        """Move the ids of the next part of the index into it, after the last row of the log was read."""
-        last, first = connection.execute(sa.select(self.PROGRESS.c.last, self.PROGRESS.c.position)).one()
-        if first == 0:
-            last = seen
-        end = min(first + step, self.END)
-        part = {"first": _start_of(first), "end": _start_of(end)}
-        connection.execute(self.MOVE, part)
-        connection.execute(self.REMOVE, part)
+    @staticmethod
+    def _known(connection: sa.Connection, statement: str, given: dict[str, object]) -> dict[bytes, bytes]:
+        """Return the digests of the given ids that a table has, by their ids."""
+        return {row.id: row.digest for row in connection.exec_driver_sql(statement, given)}
+
+    def _moved(self, connection: sa.Connection, state: _State) -> _State:
+        """Move the ids of the next part of the index into it, if enough reports came, and return the state afterwards."""
+        if state.owed < self.TOGETHER:
+            return state
+        last = state.last if state.position else state.place
+        end = min(self.END, state.position - (-self.END * state.owed // self.AROUND))
+        part = {"first": _least(state.position), "end": _least(end)}
+        connection.exec_driver_sql(self.MOVE, part)
+        connection.exec_driver_sql(self.REMOVE, part)
         if end == self.END:
-            connection.execute(sa.delete(self.LOG).where(self.LOG.c.place <= last))
+            connection.exec_driver_sql(self.SHORTEN, {"last": last})
             end = 0
-        connection.execute(sa.update(self.PROGRESS).values(seen=seen, last=last, position=end))
+        return replace(state, last=last, position=end, owed=0)
 
 
 def _rows(digests: dict[bytes, bytes]) -> list[bytes]:
@@ -195,6 +245,18 @@ def _given(occasion: int, rows: list[bytes]) -> dict[str, object]:
     return {"occasion": occasion, "count": len(rows), "data": b"".join(rows)}
 
 
-def _start_of(position: int) -> bytes:
-    """Return what no id after a position is less than."""
+def _pieces(log: Iterable[Any], most: int) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the ids and digests of rows of the log by occasion, in the order of the index, about `most` together."""
+    held: defaultdict[int, list[bytes]] = defaultdict(list)
+    for occasion, data in log:
+        rows = held[occasion]
+        rows += [data[at : at + ROW] for at in range(0, len(data), ROW)]
+        if len(rows) >= most:
+            yield occasion, sorted(held.pop(occasion))
+    for occasion, rows in held.items():
+        yield occasion, sorted(rows)
+
+
+def _least(position: int) -> bytes:
+    """Return the smallest id from a position on; at the end, more than any id."""
     return position.to_bytes(4, "big") if position < LoggedIds.END else b"\xff" * (ID_BYTES + 1)

@@ -70,7 +70,10 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
-        """Yield a connection in a transaction that is committed, on the disk, at the end."""
+        """Yield a connection in a transaction that is committed, on the disk, at the end.
+
+        A thread must not begin another one before that: SQLite has one writer.
+        """
         with self.engine.begin() as connection:
             yield connection
 
@@ -135,6 +138,11 @@ class Store:
             {"occasion": number, "revision": occasion.survey.revision},
         )
         return number, survey
+
+    def load(self) -> None:
+        """Read what the first reports need, which can take seconds after a start."""
+        with self.write() as connection:
+            self._ids.load(connection)
 
     # Reports ----------------------------------------------------------------------------------------------------------
 

@@ -357,6 +357,8 @@ def test_statuses_and_counts_are_those_of_a_dictionary_of_ids(kind, tmp_path):
 def test_ids_are_found_wherever_they_are(tmp_path, monkeypatch):
     """Two stores write to a file in turn, some transactions fail, and stores are closed and opened. Ids move often."""
     monkeypatch.setattr(LoggedIds, "AROUND", 60)
+    monkeypatch.setattr(LoggedIds, "TOGETHER", 5)
+    monkeypatch.setattr(LoggedIds, "READ", 7)
     draw, plan, url = random.Random(3), ServerPlan.of(PANEL, [1, 2], None), f"sqlite:///{tmp_path}/reports.db"
     occasions = list(plan.occasions().values())
     message = {one: one.survey.client(bytes(32), 1).answer({"smokes": True}) for one in occasions}
@@ -394,8 +396,30 @@ def test_ids_are_found_wherever_they_are(tmp_path, monkeypatch):
         store.close()
 
 
+def test_the_log_of_ids_is_short_after_any_number_of_restarts(tmp_path, monkeypatch):
+    """A new process goes on where the last one has stopped."""
+    monkeypatch.setattr(LoggedIds, "AROUND", 100)
+    monkeypatch.setattr(LoggedIds, "TOGETHER", 10)
+    plan, url = ServerPlan.of(SURVEY, None, None), f"sqlite:///{tmp_path}/reports.db"
+    (occasion,) = plan.occasions().values()
+    reports, lengths = reports_of(SURVEY, 1200), []
+    for start in range(0, 1200, 30):
+        store = Store(plan, url)
+        store.load()
+        own = reports[max(0, start - 200) : start + 30]
+        with store.write() as connection:
+            ids, messages = [report.id for report in own], [report.message for report in own]
+            statuses = store.add(connection, Reports([occasion] * len(own), ids, [""] * len(own), messages))
+            assert statuses.count(Status.ACCEPTED) == 30
+            lengths.append(connection.scalar(sa.text("SELECT sum(length(data)) / 24 FROM recent_ids")))
+        store.close()
+    assert max(lengths) <= 2 * 100 + 60
+    assert min(lengths[10:]) < max(lengths)
+
+
 def test_ids_of_a_wave_that_another_process_has_closed_are_not_stored_again(tmp_path, monkeypatch):
     monkeypatch.setattr(LoggedIds, "AROUND", 100)
+    monkeypatch.setattr(LoggedIds, "TOGETHER", 5)
     reports = {
         wave: [PANEL.in_wave(wave).client(bytes(32), i).report({"smokes": True}) for i in range(200)] for wave in (1, 2)
     }
