@@ -139,6 +139,7 @@ class LoggedIds(Ids):
     """
     PROGRESS = "UPDATE memory.progress SET seen = :seen, turn = :turn"
     UNREAD = "SELECT occasion, data FROM recent_ids WHERE place > :seen ORDER BY place"
+    OF_OCCASION = "SELECT occasion, data FROM recent_ids WHERE occasion = :occasion"
     IN_INDEX = f"""{GIVEN}
         SELECT own.id, own.digest FROM given CROSS JOIN main.ids AS own WHERE own.occasion = :occasion AND own.id = given.id
     """
@@ -193,9 +194,9 @@ class LoggedIds(Ids):
         count = 0
         for occasion in occasions:
             own = {"occasion": occasion}
-            log = connection.exec_driver_sql("SELECT occasion, data FROM recent_ids WHERE occasion = :occasion", own)
-            for _, rows in _pieces(log, self.READ):
-                count += len(rows) - len(self._known(connection, self.IN_INDEX, _given(occasion, rows)))
+            with connection.exec_driver_sql(self.OF_OCCASION, own) as log:
+                for _, rows in _pieces(log, self.READ):
+                    count += len(rows) - len(self._known(connection, self.IN_INDEX, _given(occasion, rows)))
             count += connection.exec_driver_sql("DELETE FROM main.ids WHERE occasion = :occasion", own).rowcount
             connection.exec_driver_sql("DELETE FROM recent_ids WHERE occasion = :occasion", own)
         return count
@@ -204,9 +205,10 @@ class LoggedIds(Ids):
         """Return the state, after the rows of the log that were not read are in memory."""
         state = _State(*connection.exec_driver_sql(self.STATE).one())
         if state.place > state.seen:
-            log = connection.exec_driver_sql(self.UNREAD, {"seen": state.seen})
-            for occasion, rows in _pieces(log, self.READ):
-                connection.exec_driver_sql(self.ADD, {**_given(occasion, rows), "turn": state.turn})
+            # After an error, a query that is still open would block the next transaction.
+            with connection.exec_driver_sql(self.UNREAD, {"seen": state.seen}) as log:
+                for occasion, rows in _pieces(log, self.READ):
+                    connection.exec_driver_sql(self.ADD, {**_given(occasion, rows), "turn": state.turn})
             connection.exec_driver_sql(self.PROGRESS, {"seen": state.place, "turn": state.turn})
         return state
 

@@ -396,6 +396,37 @@ def test_ids_are_found_wherever_they_are(tmp_path, monkeypatch):
         store.close()
 
 
+def test_a_failure_while_the_log_is_read_blocks_nobody(tmp_path, monkeypatch):
+    """The query of the log must be closed: an open one would refuse the next transaction, after another process has written."""
+    monkeypatch.setattr(LoggedIds, "READ", 1)
+    plan, url = ServerPlan.of(SURVEY, None, None), f"sqlite:///{tmp_path}/reports.db"
+    (occasion,) = plan.occasions().values()
+    stores, reports = [Store(plan, url), Store(plan, url)], reports_of(SURVEY, 30)
+
+    def add(store, part):
+        with store.write() as connection:
+            ids, messages = [report.id for report in part], [report.message for report in part]
+            return store.add(connection, Reports([occasion] * len(part), ids, [""] * len(part), messages))
+
+    inserts = []
+
+    def fails(_, __, statement, *others):
+        if "INTO memory.ids" in statement:
+            inserts.append(statement)
+            if len(inserts) == 3:
+                raise ZeroDivisionError
+
+    for start in range(0, 20, 4):
+        add(stores[0], reports[start : start + 4])
+    sa.event.listen(stores[1].engine, "before_cursor_execute", fails)
+    with pytest.raises(ZeroDivisionError):
+        add(stores[1], reports[20:])
+    assert add(stores[0], reports[20:25]) == [Status.ACCEPTED] * 5
+    assert add(stores[1], reports[18:]) == [Status.DUPLICATE] * 7 + [Status.ACCEPTED] * 5
+    for store in stores:
+        store.close()
+
+
 def test_the_log_of_ids_is_short_after_any_number_of_restarts(tmp_path, monkeypatch):
     """A new process goes on where the last one has stopped."""
     monkeypatch.setattr(LoggedIds, "AROUND", 100)
