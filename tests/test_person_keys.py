@@ -607,3 +607,15 @@ def test_numbers_at_the_ends_of_a_survey_question_are_inside():
     for column, rows in (("hours", [0.0, 10.001, 5.0]), ("hours", [-0.001, 1.0, 5.0])):
         with pytest.raises(ValueError, match="hours"):
             survey.privatize({**people, column: rows}, rng=keys)
+
+
+def test_categories_of_64_bits_are_accepted_below_2_to_the_32():
+    mechanism, keys = (
+        ldp.RandomizedResponse((1 << 32) + 1, 30.0),
+        ldp.PersonKeys(bytes(32), ["a", "b"], question="town"),
+    )
+    assert mechanism.domain.dtype == np.uint64
+    codes = np.array([3, (1 << 32) - 1], np.uint64)
+    assert (mechanism.privatize(codes, rng=keys) == codes).all()
+    with pytest.raises(ValueError, match=r"^x must be categories below 2\^32 with PersonKeys$"):
+        mechanism.privatize(np.array([3, 1 << 32], np.uint64), rng=keys)

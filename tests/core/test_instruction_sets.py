@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import platform
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +44,24 @@ def test_functions_of_the_instruction_set_in_use_are_called(tmp_path):
 def test_plain_c_is_always_available():
     assert _core.isas()[0] == "plain"
     assert set(_core.isas()) <= {"plain", "avx2", "avx512"}
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or not sys.platform.startswith("linux"), reason="reads what Linux finds"
+)
+def test_what_linux_finds_is_found():
+    flags = set(re.search(r"^flags\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)[1].split())
+    avx2 = {"avx2", "bmi1", "bmi2", "popcnt"} <= flags
+    avx512 = avx2 and {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= flags
+    assert _core.isas() == ["plain", *["avx2"] * avx2, *["avx512"] * avx512]
+    vaes = {"aes", "vaes"} <= flags
+    forms = [
+        "portable",
+        *["aes-ni"] * ("aes" in flags),
+        *["vaes-256"] * (vaes and avx2),
+        *["vaes-512"] * (vaes and avx512),
+    ]
+    assert _core.aes_forms() == forms
 
 
 @each("name", ["", "sse", "AVX2", "plain ", "neon"])
