@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..survey._counts import MESSAGE_FAULTS, faults_of
 from ._reports import Reports, Status, places_of
-from ._store import Store
+from ._store import FOLDED, Store
 from ._wire import Incoming
 
 LOG = logging.getLogger("uvicorn.error")
@@ -30,7 +30,6 @@ QUIET_SECONDS = 0.005  # without a new request, which end it
 MAX_GATHERING_SECONDS = 0.1
 MAX_WAITING = 100_000  # reports that wait for the disk
 FOLD_SECONDS = 10.0
-FOLD_MESSAGES = 50_000
 FINGERPRINT = slice(1, 9)  # of a message
 REASONS = {Status.CONFLICT: "conflict", Status.CLOSED: "closed"}  # of refused reports that are valid
 
@@ -185,7 +184,7 @@ class Receiver:
                 are_many = len(jobs) > 1
                 self._store(jobs)
             is_late = time.monotonic() - last_fold > FOLD_SECONDS
-            if self.folds and self._unfolded and (is_late or self._unfolded >= FOLD_MESSAGES or not is_open):
+            if self.folds and self._unfolded and (is_late or self._unfolded >= FOLDED or not is_open):
                 self._fold()
                 last_fold = time.monotonic()
 
@@ -215,7 +214,8 @@ class Receiver:
     def _fold(self) -> None:
         """Fold messages into counts. A failure changes nothing, and is tried again later."""
         try:
-            while self.store.fold():
+            while count := self.store.fold():
+                self._unfolded = max(1, self._unfolded - count)
                 if not self._jobs.empty():
                     return
             self._unfolded = 0

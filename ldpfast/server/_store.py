@@ -23,7 +23,7 @@ from ._plan import Occasion, ServerPlan
 from ._reports import Reports, Status, places_of
 from ._tables import MIGRATIONS, VERSION, about, batches, metadata, occasions, refusals, states, surveys
 
-FOLDED = 50_000  # messages that are folded together
+FOLDED = 200_000  # messages that are folded together: each time the counts of all groups are read and written
 READ_BATCHES = 4  # that a query fetches at once
 PARTS = batches.c.survey, batches.c.label, batches.c.size, batches.c.data
 NUMBER = sa.func.length(batches.c.data, type_=sa.Integer) // batches.c.size  # of messages of a batch
@@ -181,11 +181,12 @@ class Store:
         statuses: list[Status],
     ) -> None:
         """Store the ids of the reports to one occasion, and write the statuses of those that are not new."""
-        given = [(ids_[place], digests[place]) for place in places]
-        first = dict(reversed(given))  # the first report with an id wins
+        if len(places) < len(ids_):
+            ids_, digests = ([values[place] for place in places] for values in (ids_, digests))
+        first = dict(zip(reversed(ids_), reversed(digests), strict=True))  # the first report with an id wins
         known = self._ids.add(connection, occasion, first)
         if known or len(first) < len(places):
-            for place, (id_, digest) in zip(places, given, strict=True):
+            for place, id_, digest in zip(places, ids_, digests, strict=True):
                 before = known.get(id_)
                 if before is not None:
                     statuses[place] = Status.DUPLICATE if before == digest else Status.CONFLICT
