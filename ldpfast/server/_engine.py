@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 BUSY_SECONDS = 30
-# Of the write-ahead log, 80 MB. Every commit changes many pages of the index of ids; rare checkpoints copy them less often.
+# Of the write-ahead log, 80 MB: pages that many commits change are copied once, by rare checkpoints.
 LOG_PAGES = 20_000
 SET_UP = 0x6C647066617374  # number of the lock of PostgreSQL for processes that start on one database
 

@@ -831,6 +831,22 @@ def test_a_failure_of_folding_does_not_stop_the_storing_of_reports(tmp_path, mon
         assert client.get("/health").json() == {"status": "ok"}
 
 
+def test_messages_that_were_folded_do_not_wait_any_more(tmp_path, monkeypatch):
+    """While requests wait, a fold of some messages is not followed by another one after the next transaction."""
+    plan = ServerPlan.of(SURVEY, None, None)
+    receiver = Receiver(Store(plan, f"sqlite:///{tmp_path}/reports.db"), folds=False)
+    receiver.close()
+    monkeypatch.setattr(receiver.store, "fold", lambda: 50)
+    receiver._unfolded = 120
+    receiver._jobs.put(None)  # something waits
+    receiver._fold()
+    assert receiver._unfolded == 70
+    receiver._fold()
+    receiver._fold()
+    assert receiver._unfolded == 1  # perhaps there are some from before
+    receiver.store.close()
+
+
 def test_the_health_is_that_of_writing(tmp_path, monkeypatch):
     with served(tmp_path) as client:
         assert client.get("/health").status_code == 200
