@@ -133,6 +133,18 @@ def test_objects_that_are_not_all_integers_are_refused(other):
         ldp.PersonKeys(SECRET, np.array([1, 2, 1], object), question="q")
 
 
+def test_integers_beyond_63_bits_are_refused_whatever_the_others_are():
+    keys = ldp.PersonKeys(SECRET, np.array([5, 2**63 - 1], np.uint64), question="q")
+    expected = ldp.PersonKeys(SECRET, [5, 2**63 - 1], question="q")
+    mechanism = ldp.RandomizedResponse(1000, 1.0)
+    assert (mechanism.privatize([1, 2], rng=keys) == mechanism.privatize([1, 2], rng=expected)).all()
+    for persons in ([5, 2**63], [2**63, 5], [2**64 - 1, 2**63]):
+        with pytest.raises(
+            TypeError, match=r"persons must be integers in \[-2\^63, 2\^63\), all str, or all bytes, got "
+        ):
+            ldp.PersonKeys(SECRET, np.array(persons, np.uint64), question="q")
+
+
 @pytest.mark.claim(
     "With `PersonKeys`, the same person, question and value give the same report again.", "Surveys and ledgers"
 )

@@ -111,6 +111,7 @@ def test_arrays_of_hyperplanes_of_wrong_shapes_are_refused():
         (codes + (1 << 31), people, 3),
         (codes, people[:0], 3),
         (codes, people, 8209),
+        (codes, people, 1),
     ):
         with pytest.raises(ValueError, match="a code"):
             transform.add_hyperplanes(wrong[0], wrong[1], np.zeros(4, np.int64), wrong[2])
