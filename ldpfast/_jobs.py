@@ -349,13 +349,13 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
     TypeError, ValueError
         If an argument is not as documented in `dask.aggregate`.
     """
-    is_held = isinstance(what, NewtonStep) and what.is_held
-    if isinstance(what, NewtonStep) and not is_held:
-        raise ValueError(
-            f"what must be a NewtonStep whose steps are complete, got one with n = {what.n}: the first {what._n_steps} people "
-            "are asked one after another, which tasks cannot share"
-        )
-    if (isinstance(what, Sequential) and not is_held) or hasattr(what, "partial_fit"):  # a regression asks like one
+    if isinstance(what, NewtonStep):
+        if not what.is_held:
+            raise ValueError(
+                f"what must be a NewtonStep whose steps are complete, got one with n = {what.n}: the first {what._n_steps} "
+                "people are asked one after another, which tasks cannot share"
+            )
+    elif isinstance(what, Sequential) or hasattr(what, "partial_fit"):  # a regression asks like GradientDescent
         raise TypeError(
             f"what must be a survey, a problem, a mechanism or a GaussianMean, got a {type(what).__name__}: it asks one person "
             "after another, and each answer determines the next question, so that tasks cannot share the work"

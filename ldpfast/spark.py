@@ -274,8 +274,10 @@ def _scanned_groups(data: Any, job: Job) -> list[Any] | None:
 
 def _scanned_files(data: Any) -> list[str]:
     """Return the paths of the files of a DataFrame; none, if it is more than local Parquet files."""
+    if not hasattr(data, "_jdf"):  # Spark Connect
+        return []
     level = data.storageLevel
-    if not hasattr(data, "_jdf") or level.useMemory or level.useDisk or level.useOffHeap:  # Spark Connect; cached rows
+    if level.useMemory or level.useDisk or level.useOffHeap:  # cached rows
         return []
     plan = data._jdf.queryExecution().analyzed()
     while _class(plan) == "Project":
