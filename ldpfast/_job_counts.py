@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, TypedDict
 
 from ._load import load
+from .estimation import NewtonStep
 
 
 class Counts(TypedDict):
@@ -57,6 +58,10 @@ def merge(parts: Iterable[Counts]) -> Counts:
     if states:
         total = load(states[0])
         for state in states[1:]:
-            total.merge(load(state))
+            part = load(state)
+            if isinstance(total, NewtonStep):
+                total._add_part(part)
+            else:
+                total.merge(part)
         merged["state"] = total.to_bytes() if len(states) > 1 else states[0]
     return merged

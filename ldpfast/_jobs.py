@@ -8,7 +8,6 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Self
@@ -16,19 +15,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check, _schema
+from . import _schema
 from ._described import from_dict
-from ._frames import MAX_GROUPS, By, Groups, group_columns, package_of, pieces, read_by
+from ._frames import MAX_GROUPS, By, Groups, group_columns, package_of, pieces
 from ._job_counts import Counts, no_counts
 from ._load import load
 from ._person_keys import PersonKeys, Persons
 from .domains import Reals
 from .domains._domain import Domain
 from .estimation import GaussianMean, NewtonStep
-from .estimation.protocols import Sequential
-from .mechanisms._record_question import RecordQuestion
 from .mechanisms._records import RecordPiece, Records, name_of
-from .reports import Collected, GroupedAggregator, Question, hash_of_batch
+from .reports import Collected, GroupedAggregator
 
 FAN_IN = 16  # counts that one task merges
 REPORT = "report"  # column of messages in a privatized table
@@ -311,21 +308,13 @@ class RoundJob(ServerJob):
 
 @dataclass(frozen=True)
 class HeldJob(ServerJob):
-    """The answers about the held position of a `NewtonStep`: some people report their Hessian, the others their gradient.
-
-    Attributes
-    ----------
-    hessians : float
-        Share of the people who report their Hessian.
-    """
-
-    hessians: float = 0.0
+    """The answers about the held position of a `NewtonStep`: some people report their Hessian, the others their gradient."""
 
     def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
         server = NewtonStep.from_bytes(self.server)._held_part()
         questions = {is_hessian: server._held_question(is_hessian) for is_hessian in (True, False)}
         for x, keys, words in self._people(questions[True].domain, partition, persons):
-            chosen = words < self.hessians * 2.0**64
+            chosen = words < server._hessian_share * 2.0**64
             for is_hessian, question in questions.items():
                 rows = np.flatnonzero(chosen == is_hessian)
                 server._add_held(is_hessian, question.privatize(x[rows], rng=keys.of_rows(rows)))
@@ -336,143 +325,3 @@ def _words(keys: PersonKeys, digest: bytes, persons: Persons) -> NDArray[np.uint
     """Return a random word for each person, which depends on the secret and the identifier alone."""
     derived = keys.assignment(digest, persons).derive(0, np.zeros((len(persons), 0), np.uint8))
     return np.ascontiguousarray(derived[:, :8]).view("<u8")[:, 0].astype(np.uint64)
-
-
-# Running a job --------------------------------------------------------------------------------------------------------
-
-
-def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any, reports: bool = False) -> Job:
-    """Return the job for a survey, a problem, a mechanism, a `GaussianMean` or a `NewtonStep` whose steps are complete.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as documented in `dask.aggregate`.
-    """
-    if isinstance(what, NewtonStep):
-        if not what.is_held:
-            raise ValueError(
-                f"what must be a NewtonStep whose steps are complete, got one with n = {what.n}: the first {what._n_steps} "
-                "people are asked one after another, which tasks cannot share"
-            )
-    elif isinstance(what, Sequential) or hasattr(what, "partial_fit"):  # a regression asks like GradientDescent
-        raise TypeError(
-            f"what must be a survey, a problem, a mechanism or a GaussianMean, got a {type(what).__name__}: it asks one person "
-            "after another, and each answer determines the next question, so that tasks cannot share the work"
-        )
-    if not isinstance(what, Question | GaussianMean | NewtonStep):
-        raise TypeError(
-            f"what must be a survey, a problem, a mechanism, a GaussianMean or a NewtonStep, got {type(what).__name__}"
-        )
-    by = read_by(by)
-    if person is not None and not isinstance(person, str):
-        raise TypeError(f"person must be the name of a column, got {type(person).__name__}")
-    if (person is None) != (key is None):
-        raise ValueError(f"person and key must be given together, got {'key' if person is None else 'person'} alone")
-    if reports and key is None:
-        raise ValueError(
-            "person and key must be given to make reports: an engine may compute a partition again, and two reports with "
-            "different coins cost twice the privacy"
-        )
-    if key is not None and not callable(key):
-        PersonKeys(key, "person")  # checks the length
-    _check.flag("clip", clip)
-    asked = _schema.canonical_json(what.schema())
-    if hasattr(what, "column_questions"):
-        if column is not None:
-            raise ValueError(f"column must be None for a survey, whose questions name their columns, got {column!r}")
-    elif isinstance(what, RecordQuestion):
-        what.domain.check_clip(clip)
-    if isinstance(what, Question):
-        what._check_groups(by)
-        what._require_keys(key is not None)
-        return Job(asked, _names(column), by, person, key, clip)
-    name = type(what).__name__
-    if by is not None or clip:
-        raise ValueError(f"by must be None and clip False for a {name}")
-    if key is None:
-        raise ValueError(
-            f"person and key must be given for a {name}: everyone answers one question only, and an engine that reads its "
-            "partitions again must ask the same one"
-        )
-    if isinstance(what, NewtonStep):
-        return HeldJob(asked, _names(column), by, person, key, clip, server=what.to_bytes())
-    if what.n:
-        raise ValueError(f"what must be a GaussianMean without answers, got one with n = {what.n}")
-    return RoundJob(asked, _names(column), by, person, key, clip)
-
-
-def _names(column: Any) -> Any:
-    if column is None or isinstance(column, str):
-        return column
-    if not isinstance(column, list | tuple) or not column or not all(isinstance(name, str) for name in column):
-        raise TypeError(f"column must be the name of a column or a list of names, got {column!r}")
-    return tuple(column)
-
-
-def conduct(job: Job, batch: str | None, run: Callable[[Job], Counts], count_people: Callable[[], int]) -> Any:
-    """Run a job on an engine and return its result.
-
-    Parameters
-    ----------
-    job : Job
-        Result of `new_job`.
-    batch : str or None
-        Name of the batch.
-    run : callable
-        Runs the tasks of a job and returns their merged counts.
-    count_people : callable
-        Returns the number of people, for protocols that divide them.
-
-    Returns
-    -------
-    result : Aggregator, GroupedAggregator, GaussianMean or NewtonStep
-    """
-    if batch is not None:
-        hash_of_batch(batch)
-    if not isinstance(job, ServerJob):
-        return job.finish(run(job), batch)
-    if batch is not None:
-        raise ValueError(f"batch must be None for a {type(job.what()).__name__}, got {batch!r}")
-    if isinstance(job, HeldJob):
-        return _held(job, run, count_people())
-    assert isinstance(job, RoundJob)
-    return _rounds(job, run, count_people())
-
-
-def _held(job: HeldJob, run: Callable[[Job], Counts], people: int) -> NewtonStep:
-    """Return a server with the answers of all people about the held position."""
-    server = NewtonStep.from_bytes(job.server)
-    before = server.n
-    if people:
-        left = max(0, server._n_hessians - server._hessians)
-        server.merge(job.finish(run(replace(job, hessians=min(1.0, left / people)))))
-    _check_read(server.n - before, people)
-    return server
-
-
-def _rounds(job: RoundJob, run: Callable[[Job], Counts], people: int) -> GaussianMean:
-    """Return a server after all rounds."""
-    server, secrets = copy(job.what()), set()
-    server.plan(people)  # raises if there are too few
-    while True:
-        counts = run(replace(job, server=server.to_bytes(), people=people))
-        server = job.finish(counts)
-        secrets.add(counts["secret"])
-        if server.round + 1 == server.rounds:
-            break
-        server.close_round()
-    if len(secrets) > 1:
-        raise ValueError("key must return the same secret in every round, got different ones")
-    _check_read(server.n, people)
-    assert isinstance(server, GaussianMean)
-    return server
-
-
-def _check_read(answers: int, people: int) -> None:
-    """Raise ValueError unless everyone who was counted has answered."""
-    if answers != people:
-        raise ValueError(
-            f"data must hold the same persons whenever they are read, got {answers} answers of {people} people: identifiers "
-            "must be stored, not generated"
-        )

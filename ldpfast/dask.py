@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ._conduct import conduct, new_job
 from ._extras import optional
 from ._frames import require_columns
 from ._job_counts import Counts, merge
-from ._jobs import FAN_IN, REPORT, Job, Secret, conduct, new_job
+from ._jobs import FAN_IN, REPORT, Job, Secret
 
 __all__ = ["aggregate", "privatize"]
 
@@ -35,9 +36,8 @@ def aggregate(
     data : dask.dataframe.DataFrame, dask.array.Array, Delayed, or sequence of Delayed
         One row per person. A Delayed object must give a table or an array.
     what : Survey, Problem, Mechanism, survey.RepeatedRound, GaussianMean or NewtonStep
-        What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round. The steps of a
-        `NewtonStep` are complete (`is_held`), taken by other people; it needs two passes. Its columns are the features, then
-        the response.
+        What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round. A `NewtonStep` has
+        the answers of its steps, which other people gave, and no others. Its columns are the features, then the response.
     column : str or sequence of str, optional
         Column of the records in a table, or columns of the coordinates. Required for tables, except with a survey. It is also
         the name of the question in personal keys, where several names are joined by ", ".

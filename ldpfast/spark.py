@@ -15,13 +15,19 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from ._conduct import conduct, new_job
 from ._extras import optional
 from ._frames import require_columns
 from ._job_counts import Counts, merge, no_counts
-from ._jobs import FAN_IN, REPORT, Job, Secret, conduct, new_job
+from ._jobs import FAN_IN, REPORT, Job, Secret
 
 __all__ = ["aggregate", "privatize"]
 
+READER_SETTINGS = (  # with which Spark reads other columns or rows than a file has
+    "spark.sql.parquet.fieldId.read.enabled",
+    "spark.sql.files.ignoreCorruptFiles",
+    "spark.sql.files.ignoreMissingFiles",
+)
 COUNTED = "partition int, counts binary"  # columns between the stages
 TASKS = 4  # that read files, for each one that runs at a time: the start of a task takes as long as many records
 # Arrow types that Spark reads from a file as they are, with their names in Spark.
@@ -59,9 +65,8 @@ def aggregate(
         DataFrame, whose rows Spark converts for Python. A DataFrame that only has columns of local Parquet files is read like
         its files.
     what : Survey, Problem, Mechanism, survey.RepeatedRound, GaussianMean or NewtonStep
-        What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round. The steps of a
-        `NewtonStep` are complete (`is_held`), taken by other people; it needs two passes. Its columns are the features, then
-        the response.
+        What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round. A `NewtonStep` has
+        the answers of its steps, which other people gave, and no others. Its columns are the features, then the response.
     column : str or sequence of str, optional
         Column of the records, which can hold arrays of numbers, or columns of the coordinates. Required, except with a
         survey. It is also the name of the question in personal keys, where several names are joined by ", ".
@@ -230,7 +235,12 @@ def _files(groups: Sequence[Any], session: Any) -> _Source:
     tasks = min(max(1, len(groups)), TASKS * _told(session, lambda: session.sparkContext.defaultParallelism))
     fragments = [pickle.dumps(group) for group in groups]
     frame = session.range(0, len(groups), 1, tasks)  # numbers of row groups
-    return _Source(frame, partial(_of_files, fragments), tasks, lambda: sum(group.count_rows() for group in groups))
+    return _Source(frame, partial(_of_files, fragments), tasks, partial(_rows_of, groups))
+
+
+def _rows_of(groups: Sequence[Any]) -> int:
+    """Return the number of rows. `count_rows` of a row group returns that of its file."""
+    return sum(part.num_rows for group in groups for part in group.row_groups)
 
 
 def _row_groups(paths: Sequence[Any], job: Job) -> list[Any]:
@@ -255,8 +265,10 @@ def _row_groups(paths: Sequence[Any], job: Job) -> list[Any]:
 def _scanned_groups(data: Any, job: Job) -> list[Any] | None:
     """Return the row groups of a DataFrame that has columns of local Parquet files and nothing else; None for any other one.
 
-    Columns have the types of the files, and no option of the reader is given.
+    Columns have the names and types of the files, and no option or setting of the reader is given.
     """
+    if any(str(data.sparkSession.conf.get(name, "false")).lower() != "false" for name in READER_SETTINGS):
+        return None
     files = _scanned_files(data)
     if not files or len(set(files)) < len(files):  # a file that is given twice is read twice
         return None
@@ -265,21 +277,25 @@ def _scanned_groups(data: Any, job: Job) -> list[Any] | None:
     except ValueError:  # Spark can read it, or has an error message of its own
         return None
     types = dict(data.dtypes)
-    schemas = [group.physical_schema for group in groups]
     is_same = all(
-        _name_in_spark(schema.field(name).type) == types[name] for schema in schemas for name in job.columns()
+        _has_columns(group.physical_schema, {name: types[name] for name in job.columns()}) for group in groups
     )
     return groups if is_same else None
+
+
+def _has_columns(schema: Any, types: dict[str, str]) -> bool:
+    """Return whether a file has columns of these names and types in Spark, which does not distinguish case."""
+    if len({name.lower() for name in schema.names}) < len(schema.names):
+        return False
+    found = {name: _name_in_spark(schema.field(name).type) for name in schema.names if name in types}
+    return found == types
 
 
 def _scanned_files(data: Any) -> list[str]:
     """Return the paths of the files of a DataFrame; none, if it is more than local Parquet files."""
     if not hasattr(data, "_jdf"):  # Spark Connect
         return []
-    level = data.storageLevel
-    if level.useMemory or level.useDisk or level.useOffHeap:  # cached rows
-        return []
-    plan = data._jdf.queryExecution().analyzed()
+    plan = data._jdf.queryExecution().withCachedData()
     while _class(plan) == "Project":
         columns = plan.projectList()
         if any(_class(columns.apply(i)) != "AttributeReference" for i in range(columns.size())):

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _job_counts, _jobs
+from ldpfast import _conduct, _job_counts
 from ldpfast._schema import canonical_json
 from ldpfast.reports import Aggregator, GroupedAggregator, Question
 from ldpfast.results import People
@@ -435,7 +435,7 @@ def test_tasks_of_an_engine_give_the_same_bytes(name):
     grouped.by = "group"  # an array has no name
     expected = {None: case.collect("keys").to_bytes(), "group": grouped.to_bytes()}
     for column, wanted in expected.items():
-        job = _jobs.new_job(
+        job = _conduct.new_job(
             case.question, column=None if case.is_table else NAME, by=column, person="id", key=SECRET, clip=False
         )
         counts = [job.count(case.table(chosen, by), number) for number, chosen in enumerate(cuts)]

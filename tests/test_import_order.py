@@ -34,6 +34,7 @@ ROOMS = (
     {"_load"},
     {"_job_counts"},
     {"_jobs"},
+    {"_conduct"},
     {"arrow", "files", "dask", "spark", "client", "server"},
     {"demo"},
     {"bench"},

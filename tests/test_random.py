@@ -94,7 +94,7 @@ def test_without_rng_every_call_has_a_fresh_stream():
 
 @each(
     "mechanism, x",
-    [(ldp.L2Ball(64, 1.0), np.zeros(64)), (ldp.Laplace(0, 1, 1e-6), 0.5), (ldp.UnaryEncoding(128, 0.1), 3)],
+    [(ldp.L2Ball(64, 1.0), np.zeros(64)), (ldp.UnaryEncoding(128, 0.1), 3)],
 )
 def test_without_rng_every_single_record_has_a_fresh_key(mechanism, x):
     assert len({mechanism.privatize(x).tobytes() for _ in range(200)}) == 200

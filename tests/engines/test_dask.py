@@ -16,7 +16,7 @@ from dask.distributed import Client, LocalCluster
 
 import ldpfast as ldp
 import ldpfast.dask
-from ldpfast._jobs import conduct, new_job
+from ldpfast._conduct import conduct, new_job
 from ldpfast.estimation import Frequencies, GaussianMean, NewtonStep
 
 from ..support.errors import raises

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 import ldpfast as ldp
 import ldpfast.spark
-from ldpfast._jobs import new_job
+from ldpfast._conduct import new_job
 from ldpfast.estimation import (
     Frequencies,
     GaussianMean,
@@ -151,7 +151,12 @@ def test_a_data_frame_of_files_is_read_like_its_files(spark, people, table, expe
     for name in ("filter", "alias", "computed", "view", "shuffled", "option", "another type"):
         found = ldpfast.spark.aggregate(others[name], SURVEY, person="id", key=SECRET)
         assert found.to_bytes() == expected, name
+    assert _scanned_groups(cached.select(*job.columns()), job) is None  # Spark reads a part of the cached rows
     cached.unpersist()
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    assert _scanned_groups(scanned, job) is None
+    spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
+    assert _scanned_groups(scanned, job) is not None
     twice = spark.read.parquet(str(folder), str(folder))
     assert _scanned_groups(twice, job) is None
     assert ldpfast.spark.aggregate(twice, SURVEY).n == 2 * len(whole)
@@ -201,6 +206,15 @@ def test_problems_conclude_as_in_one_process(people, table):
         expected = problem.run(x, rng=ldp.PersonKeys(SECRET, ids, question=name))
         found = ldpfast.spark.aggregate(people.repartition(3), problem, column=column, person="id", key=SECRET)
         assert_same_estimate(found.estimate(), expected)
+
+
+def test_people_of_files_with_several_row_groups_are_counted(spark, table, tmp_path):
+    """For the rounds of a mean; by paths and as a DataFrame."""
+    pq.write_table(pa.Table.from_pandas(table, preserve_index=False), tmp_path / "a.parquet", row_group_size=N // 5)
+    what = GaussianMean(2.0, sigma=7.0, mu_bound=1000.0)
+    for data in (tmp_path, spark.read.parquet(str(tmp_path))):
+        found = ldpfast.spark.aggregate(data, what, column="height", person="id", key=SECRET)
+        assert found.n == N
 
 
 def test_rounds_of_a_gaussian_mean(people, table):

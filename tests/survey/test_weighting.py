@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _job_counts, _jobs
+from ldpfast import _conduct, _job_counts
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, poststratify, rake
 
 from ..support.cases import each
@@ -98,7 +98,7 @@ def test_groups_of_several_columns_are_saved_and_merged():
 def test_engines_divide_people_by_several_columns():
     survey, frame = Survey({"smokes": YesNo()}, 2.0), {**people(300), "id": np.arange(300)}
     keys = ldp.PersonKeys(bytes(32), "id")
-    job = _jobs.new_job(survey, column=None, by=["age", "region"], person="id", key=bytes(32), clip=False)
+    job = _conduct.new_job(survey, column=None, by=["age", "region"], person="id", key=bytes(32), clip=False)
     tables = [{name: column[part] for name, column in frame.items()} for part in (slice(0, 90), slice(90, None))]
     counts = _job_counts.merge([job.count(table, number) for number, table in enumerate(tables)])
     assert job.finish(counts).to_bytes() == survey.collect(frame, by=["age", "region"], rng=keys).to_bytes()

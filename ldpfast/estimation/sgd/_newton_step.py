@@ -75,8 +75,7 @@ class NewtonStep(Sequential):
     to 1.1 times that of `GradientDescent`; see docs/proofs/gradient.md.
     For a Poisson model, mean responses above the larger of `residual` and 3 have too small a Hessian.
     People must be asked in an order that has nothing to do with their records: use `shuffle` for sorted data. When the steps
-    are complete, the other people can be asked at once: by several servers that are merged, or by `ldpfast.dask.aggregate`
-    and `ldpfast.spark.aggregate`.
+    are complete, `ldpfast.dask.aggregate` and `ldpfast.spark.aggregate` can ask all other people at once.
 
     Privacy
     -------
@@ -262,49 +261,26 @@ class NewtonStep(Sequential):
                 self._gradient_products = self._gradient_products + rows.T @ rows
         self._n += len(rows)
 
+    @property
+    def _hessian_share(self) -> float:
+        """Planned share of Hessians among the answers at the held position."""
+        return self._n_hessians / (self.horizon - self._n_steps)
+
     def _held_part(self) -> Self:
-        """Return a server with the same steps and no other answers, whose answers are added by `merge`."""
+        """Return a server with the same steps and no other answers, for some of the people who are asked at once."""
         part = copy.copy(self)
         part._n, part._hessians = self._n_steps, 0
         for name in ("_hessian_sum", "_gradient_sum", "_gradient_products"):
             setattr(part, name, np.zeros_like(getattr(self, name)))
         return part
 
-    def merge(self, other: NewtonStep) -> Self:
-        """Add the Hessians and gradients of another server with the same steps, which count once.
-
-        Parameters
-        ----------
-        other : NewtonStep
-            Server to be added; it is not changed.
-
-        Returns
-        -------
-        self : NewtonStep
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `other` is not such a server, or one of them has not completed the same steps.
-        RuntimeError
-            If another thread changes the protocol at the same time.
-        """
-        if not isinstance(other, NewtonStep):
-            raise TypeError(f"other must be a NewtonStep, got {type(other).__name__}")
-        if other is self:
-            raise ValueError("other must be another server: its answers would count twice")
-        if other._parameters() != self._parameters():
-            raise ValueError(f"other must have the same parameters: {self!r}, got {other!r}")
-        steps = [[numbers.tobytes() for numbers in server._steps._saved()] for server in (self, other)]
-        if not (self.is_held and other.is_held) or steps[0] != steps[1]:
-            raise ValueError(f"other must have completed the same {self._n_steps} steps")
-        with self._alone():
-            self._hessian_sum = self._hessian_sum + other._hessian_sum
-            self._gradient_sum = self._gradient_sum + other._gradient_sum
-            self._gradient_products = self._gradient_products + other._gradient_products
-            self._hessians += other._hessians
-            self._n += other._n - self._n_steps
-        return self
+    def _add_part(self, part: NewtonStep) -> None:
+        """Add the answers of a part of the people."""
+        self._hessian_sum = self._hessian_sum + part._hessian_sum
+        self._gradient_sum = self._gradient_sum + part._gradient_sum
+        self._gradient_products = self._gradient_products + part._gradient_products
+        self._hessians += part._hessians
+        self._n += part._n - self._n_steps
 
     def run(self, x: ArrayLike, y: ArrayLike, *, rng: RNGLike = None, shuffle: bool = False) -> Estimate[Floats]:
         """Run the whole protocol in one process; people are asked in the order of the rows or at random.
@@ -370,7 +346,7 @@ class NewtonStep(Sequential):
         Warns
         -----
         SmallSampleWarning
-            If n is below `sufficient_n`.
+            If n is below `sufficient_n`, or the number of gradients below half of what is planned for it.
         DoubtfulWarning
             With a sufficient n, if the Hessian is too noisy for the step, because rows hardly vary in some direction, or if the
             held position is near the border of the projection, because coefficients are too large or classes separated. If the
@@ -383,6 +359,12 @@ class NewtonStep(Sequential):
             warn(
                 f"n = {self._n} is too small for the intervals to be reliable: at least {self.sufficient_n} people are needed "
                 "(sufficient_n)",
+                SmallSampleWarning,
+            )
+        elif gradients < (least := math.ceil(self.sufficient_n * (1 - STEP_SHARE - HESSIAN_SHARE) / 2)):
+            warn(
+                f"n = {self._n} is too small for the intervals to be reliable: {gradients} people have reported their "
+                f"gradient, at least {least} are needed",
                 SmallSampleWarning,
             )
         else:

@@ -29,13 +29,19 @@ cdef inline int take_key(uint8_t *key) except -1:
     return 0
 
 
-cdef inline int load_key(object source, stream_key *key) except -1:
-    """Expand the 32 bytes of a key; None: a fresh one, which nobody else has. The caller closes `key`."""
+cdef inline int fresh_key(stream_key *key) except -1:
+    """Expand a key of the operating system, which nobody else has. The caller closes `key`."""
     cdef uint8_t bytes[32]
-    if source is None:
-        take_key(bytes)
-    else:
-        copy_key(source, bytes)
+    take_key(bytes)
+    key_open(key, bytes)
+    key_wipe(bytes, sizeof(bytes))
+    return 0
+
+
+cdef inline int load_key(object source, stream_key *key) except -1:
+    """Expand the 32 bytes of a key. The caller closes `key`."""
+    cdef uint8_t bytes[32]
+    copy_key(source, bytes)
     key_open(key, bytes)
     key_wipe(bytes, sizeof(bytes))
     return 0

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from libc.stdint cimport uint8_t, uint64_t
 
-from ldpfast._core.blocks cimport close_key, load_key, size_index
+from ldpfast._core.blocks cimport close_key, fresh_key, load_key, size_index
 from ldpfast._core.kernels cimport KEY_BYTES, key_open, key_wipe, stream_key
 
 cdef size_t SCRATCH_BYTES = 65536  # bytes of reports that are drawn and then counted, so that they stay in cache
@@ -82,7 +82,10 @@ cdef class Kernel:
         cdef int size
         cdef char *scratch = NULL
         cdef bint valid
-        load_key(key, &k)
+        if key is None:
+            fresh_key(&k)
+        else:
+            load_key(key, &k)
         try:
             PyObject_GetBuffer(x, &records, PyBUF_STRIDES)
             try:

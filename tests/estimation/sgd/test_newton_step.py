@@ -16,7 +16,6 @@ from ldpfast.mechanisms import Gradient, Hessian
 from ldpfast.results import DoubtfulWarning, SmallSampleWarning
 
 from ...support.cases import each
-from ...support.errors import raises
 
 SEED = 20261122
 
@@ -189,47 +188,42 @@ def test_sums_of_nobody_are_refused():
 
 @pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
 @each("noise", ["auto", "half-space"])
-def test_servers_with_the_same_steps_are_merged(noise):
-    """Answers to one server and to two have the same sums. Their order makes no difference but rounding."""
+def test_parts_have_the_answers_of_one_server(noise):
+    """Answers to one server and to two parts have the same sums. Their order makes no difference but rounding."""
     (x, y), n = data(400), 300
     server = NewtonStep("logistic", 2, 8.0, n=n, noise=noise, covariance="full")
     server.run(x[: server._n_steps], y[: server._n_steps], rng=SEED)
-    other, whole = server._held_part(), copy.copy(server)
-    for start, one in ((75, server), (200, other)):
-        for record in np.column_stack([x, y])[start : start + 125]:
-            query = one.query()
-            report = query.privatize(record)
-            one.update(query, report)
-            whole._add_held(isinstance(query.mechanism, Hessian), query.mechanism.report.validate(report))
-    merged = copy.copy(server).merge(other)
-    assert (merged.n, merged._hessians) == (whole.n, whole._hessians) == (75 + 250, 90)
-    for found, expected in zip(merged._saved(), whole._saved(), strict=True):
+    parts, whole = [server._held_part(), server._held_part()], copy.copy(server)
+    rows, rng = np.column_stack([x, y]), np.random.default_rng(1)
+    for record in rows[server._n_steps :]:
+        is_hessian = bool(rng.random() < server._hessian_share)
+        question = server._held_question(is_hessian)
+        report = question.report.validate(question.privatize(record))
+        for one in (parts[rng.integers(2)], whole):
+            one._add_held(is_hessian, report)
+    for part in parts:
+        server._add_part(NewtonStep.from_bytes(part.to_bytes()))
+    assert (server.n, server._hessians) == (whole.n, whole._hessians)
+    assert server.n == 400
+    for found, expected in zip(server._saved(), whole._saved(), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert NewtonStep.from_bytes(merged.to_bytes()).to_bytes() == merged.to_bytes()
-    np.testing.assert_allclose(merged.estimate().covariance, whole.estimate().covariance, rtol=1e-9)
+    np.testing.assert_allclose(server.estimate().covariance, whole.estimate().covariance, rtol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
-def test_other_servers_are_not_merged():
-    x, y = data(40)
-    server, before = NewtonStep("logistic", 2, 8.0, n=40), NewtonStep("logistic", 2, 8.0, n=40)
-    server.run(x[:10], y[:10], rng=1)
-    before.run(x[:9], y[:9], rng=1)
-    steps = NewtonStep("logistic", 2, 8.0, n=40)
-    steps.run(x[:12], y[:12], rng=2)
-    state = server.to_bytes()
-    for other in (before, steps):
-        with raises(ValueError, "other must have completed the same 10 steps"):
-            server.merge(other)
-    with raises(ValueError, "other must have completed the same 10 steps"):
-        before.merge(copy.copy(before))
-    with pytest.raises(ValueError, match=r"^other must have the same parameters"):
-        server.merge(NewtonStep("logistic", 2, 4.0, n=40))
-    with pytest.raises(ValueError, match="its answers would count twice"):
-        server.merge(server)
-    with raises(TypeError, "other must be a NewtonStep, got int"):
-        server.merge(3)
-    assert server.to_bytes() == state
+def test_few_gradients_are_a_warning():
+    """The intervals need gradients, however many people there are."""
+    x = np.random.default_rng(2).uniform(-0.7, 0.7, (60_000, 2))
+    server = NewtonStep("linear", 2, 8.0, n=len(x), residual=1.0)
+    least = math.ceil(0.6 * server.sufficient_n / 2)
+    first = server._n_steps + server._n_hessians + least - 1
+    assert first > server.sufficient_n
+    message = (
+        f"n = {first} is too small for the intervals to be reliable: {least - 1} people have reported their gradient, "
+    )
+    with pytest.warns(SmallSampleWarning, match=re.escape(f"{message}at least {least} are needed")):
+        server.run(x[:first], x[:first] @ [0.6, -0.4], rng=SEED)
+    estimate = server.run(x[first:], x[first:] @ [0.6, -0.4], rng=SEED)  # warnings are errors
+    assert (np.abs(estimate.value - [0.6, -0.4]) < 6 * estimate.stderr).all()
 
 
 def test_impossible_numbers_of_hessians_are_refused():
