@@ -62,7 +62,7 @@ class Format(ABC):
     def nbytes(self) -> int:
         """Size in bytes of the report of a double precision record."""
         size: int = self.dtype(np.dtype(np.float64)).itemsize
-        return int(np.prod(self.shape, dtype=np.int64)) * size
+        return math.prod(self.shape) * size
 
     @property
     @abstractmethod

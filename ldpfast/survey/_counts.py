@@ -56,17 +56,18 @@ def valid_messages(survey: Survey, messages: Sequence[bytes]) -> tuple[list[list
 
 def faults_of(survey: Survey, messages: Sequence[bytes]) -> NDArray[np.uint8]:
     """Return the number of the fault of each message in `MESSAGE_FAULTS`, 0 for a message that answers a survey."""
-    layout = survey._layout
+    layout, joined = survey._layout, joined_messages(messages)
     sizes = np.array(layout.sizes, np.int64)
-    faults: NDArray[np.uint8] = message_faults(*joined_messages(messages), layout.head, sizes, layout.answers)
+    faults: NDArray[np.uint8] = message_faults(*joined, layout.head, sizes, layout.answers)
     kept = np.flatnonzero(faults == 0)
     if len(kept):
-        joined = joined_messages([messages[i] for i in kept.tolist()])
+        if len(kept) < len(messages):
+            joined = joined_messages([messages[i] for i in kept.tolist()])
         questions, packed, _ = split_messages(*joined, layout.head, sizes, layout.answers)
         assert questions is not None
         valid = np.ones(len(kept), np.bool_)
         for q, (mechanism, part) in enumerate(zip(layout.mechanisms, packed, strict=True)):
-            reports = mechanism.report.arrange(mechanism.report.unpack(part.reshape(-1, layout.sizes[q])))
+            reports = mechanism.report.arrange(mechanism.report.unpack(part.reshape(-1, sizes[q])))
             asked = np.flatnonzero((questions == q).any(axis=1))
             valid[asked] &= mechanism.report.are_valid(reports)
         faults[kept[~valid]] = MESSAGE_FAULTS.index("value")
