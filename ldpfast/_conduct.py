@@ -17,6 +17,8 @@ from .estimation.protocols import Sequential
 from .mechanisms._record_question import RecordQuestion
 from .reports import Question, hash_of_batch
 
+ACCEPTED = "a survey, a problem, a mechanism, a GaussianMean or a NewtonStep"
+
 
 def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any, reports: bool = False) -> Job:
     """Return the job for a survey, a problem, a mechanism, a `GaussianMean` or a `NewtonStep` whose steps are complete.
@@ -34,13 +36,11 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
             )
     elif isinstance(what, Sequential) or hasattr(what, "partial_fit"):  # a regression asks like GradientDescent
         raise TypeError(
-            f"what must be a survey, a problem, a mechanism or a GaussianMean, got a {type(what).__name__}: it asks one person "
-            "after another, and each answer determines the next question, so that tasks cannot share the work"
+            f"what must be {ACCEPTED}, got a {type(what).__name__}: it asks one person after another, and each answer "
+            "determines the next question, so that tasks cannot share the work"
         )
     if not isinstance(what, Question | GaussianMean | NewtonStep):
-        raise TypeError(
-            f"what must be a survey, a problem, a mechanism, a GaussianMean or a NewtonStep, got {type(what).__name__}"
-        )
+        raise TypeError(f"what must be {ACCEPTED}, got {type(what).__name__}")
     by = read_by(by)
     if person is not None and not isinstance(person, str):
         raise TypeError(f"person must be the name of a column, got {type(person).__name__}")

@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -81,11 +80,6 @@ def kind(request: pytest.FixtureRequest) -> Example:
 @pytest.fixture
 def mechanism(example: Example) -> ldp.Mechanism:
     return example.mechanism
-
-
-@pytest.fixture
-def records(example: Example) -> np.ndarray:
-    return example.records(11)
 
 
 @pytest.fixture(params=_core.isas())

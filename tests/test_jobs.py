@@ -355,7 +355,7 @@ def answers_at_held_position(server, parts, table):
 
 @each("noise", ["auto", "half-space"])
 def test_answers_at_the_held_position_are_those_of_the_personal_keys(noise):
-    """Each person reports a Hessian or a gradient, with the coins of the own key, in whatever partition."""
+    """The personal key determines the question and the coins of a person; the partition has no influence."""
     n, server = 60_000, held(noise)
     table, before = rows_of_a_model(n, 2), server.to_bytes()
     whole = answers_at_held_position(server, [np.arange(n)], table)

@@ -80,30 +80,30 @@ class SharedIds(Ids):
 
 @dataclass(frozen=True)
 class _State:
-    """How far the ids of a database of SQLite are.
+    """Progress of the ids of a database of SQLite.
 
     Attributes
     ----------
-    seen : int
-        Last row of the log that was added to the table in memory.
-    turn : int
-        Number of the last call that added ids there.
+    last_read : int
+        Latest row of the log whose ids are in the table in memory.
+    call : int
+        Number of the latest call that added ids there.
     place : int
         Last row of the log.
-    last : int
-        Row of the log that was the last one when the position was 0.
+    round_start : int
+        Latest row of the log when the round began.
     position : int
         Up to where ids were moved in this round.
-    owed : int
-        Reports that came after the last move.
+    unmoved : int
+        Reports since ids were moved.
     """
 
-    seen: int
-    turn: int
+    last_read: int
+    call: int
     place: int
-    last: int
+    round_start: int
     position: int
-    owed: int
+    unmoved: int
 
 
 class LoggedIds(Ids):
@@ -115,51 +115,53 @@ class LoggedIds(Ids):
     all their ids were moved. Everything changes in one transaction, so a failure leaves it as it was.
     """
 
-    AROUND = 1_000_000  # reports of a round
-    TOGETHER = 1_000  # reports between two moves
-    READ = 100_000  # ids of the log that are added together
+    ROUND_REPORTS = 1_000_000  # reports of a round
+    MOVE_REPORTS = 1_000  # reports between two moves
+    PIECE_IDS = 100_000  # ids of the log that are added together
     END = 1 << 32  # of positions, which are the first four bytes of ids
     SETUP = (
         "ATTACH ':memory:' AS memory",
-        "CREATE TABLE memory.ids (id BLOB, occasion INTEGER, digest BLOB, turn INTEGER, PRIMARY KEY (id, occasion)) "
+        "CREATE TABLE memory.ids (id BLOB, occasion INTEGER, digest BLOB, call INTEGER, PRIMARY KEY (id, occasion)) "
         "WITHOUT ROWID",
-        "CREATE TABLE memory.progress (seen INTEGER, turn INTEGER)",
+        "CREATE TABLE memory.progress (last_read INTEGER, call INTEGER)",
         "INSERT INTO memory.progress VALUES (0, 0)",
     )
     LOG = """
         CREATE TABLE IF NOT EXISTS recent_ids (
             place INTEGER PRIMARY KEY AUTOINCREMENT,  -- none is used again
             occasion INTEGER NOT NULL, data BLOB NOT NULL,
-            last INTEGER NOT NULL, position INTEGER NOT NULL, owed INTEGER NOT NULL
+            round_start INTEGER NOT NULL, position INTEGER NOT NULL, unmoved INTEGER NOT NULL
         )
     """
     STATE = """
-        SELECT seen, turn, coalesce(place, 0), coalesce(last, 0), coalesce(position, 0), coalesce(owed, 0)
+        SELECT last_read, call, coalesce(place, 0), coalesce(round_start, 0), coalesce(position, 0), coalesce(unmoved, 0)
         FROM memory.progress LEFT JOIN (SELECT * FROM recent_ids ORDER BY place DESC LIMIT 1) ON true
     """
-    PROGRESS = "UPDATE memory.progress SET seen = :seen, turn = :turn"
-    UNREAD = "SELECT occasion, data FROM recent_ids WHERE place > :seen ORDER BY place"
+    PROGRESS = "UPDATE memory.progress SET last_read = :last_read, call = :call"
+    UNREAD = "SELECT occasion, data FROM recent_ids WHERE place > :last_read ORDER BY place"
     OF_OCCASION = "SELECT occasion, data FROM recent_ids WHERE occasion = :occasion"
     IN_INDEX = f"""{GIVEN}
-        SELECT own.id, own.digest FROM given CROSS JOIN main.ids AS own WHERE own.occasion = :occasion AND own.id = given.id
+        SELECT known.id, known.digest FROM given CROSS JOIN main.ids AS known
+        WHERE known.id = given.id AND known.occasion = :occasion
     """
     IN_MEMORY = f"""{GIVEN}
-        SELECT own.id, own.digest FROM given CROSS JOIN memory.ids AS own
-        WHERE own.id = given.id AND own.occasion = :occasion AND own.turn < :turn
+        SELECT known.id, known.digest FROM given CROSS JOIN memory.ids AS known
+        WHERE known.id = given.id AND known.occasion = :occasion AND known.call < :call
     """
     ADD = f"""
-        INSERT OR IGNORE INTO memory.ids (id, occasion, digest, turn)
-        {GIVEN} SELECT id, :occasion, digest, :turn FROM given
+        INSERT OR IGNORE INTO memory.ids (id, occasion, digest, call)
+        {GIVEN} SELECT id, :occasion, digest, :call FROM given
     """
     APPEND = """
-        INSERT INTO recent_ids (occasion, data, last, position, owed) VALUES (:occasion, :data, :last, :position, :owed)
+        INSERT INTO recent_ids (occasion, data, round_start, position, unmoved)
+        VALUES (:occasion, :data, :round_start, :position, :unmoved)
     """
     MOVE = """
         INSERT OR IGNORE INTO main.ids (occasion, id, digest) SELECT occasion, id, digest FROM memory.ids
         WHERE id >= :first AND id < :end AND occasion NOT IN (SELECT occasion FROM occasions WHERE closed)
     """
     REMOVE = "DELETE FROM memory.ids WHERE id >= :first AND id < :end"
-    SHORTEN = "DELETE FROM recent_ids WHERE place <= :last"
+    SHORTEN = "DELETE FROM recent_ids WHERE place <= :round_start"
 
     def prepare(self, connection: sa.Connection) -> None:
         """Make the tables that are missing."""
@@ -177,39 +179,39 @@ class LoggedIds(Ids):
         new = _without(rows, known)
         if not new:
             return known
-        given = {**_given(occasion, new), "turn": state.turn + 1}
+        given = {**_given(occasion, new), "call": state.call + 1}
         if connection.exec_driver_sql(self.ADD, given).rowcount < len(new):
             known |= self._known(connection, self.IN_MEMORY, given)
             new = _without(new, known)
         if new:
-            after = self._moved(connection, replace(state, owed=state.owed + len(new)))
+            after = self._moved(connection, replace(state, unmoved=state.unmoved + len(new)))
             row = {"occasion": occasion, "data": b"".join(new)}
-            row |= {"last": after.last, "position": after.position, "owed": after.owed}
+            row |= {"round_start": after.round_start, "position": after.position, "unmoved": after.unmoved}
             place = connection.exec_driver_sql(self.APPEND, row).lastrowid
-            connection.exec_driver_sql(self.PROGRESS, {"seen": place, "turn": state.turn + 1})
+            connection.exec_driver_sql(self.PROGRESS, {"last_read": place, "call": state.call + 1})
         return known
 
     def forget(self, connection: sa.Connection, occasions: Iterable[int]) -> int:
         """Forget the ids of occasions, and return their number."""
         count = 0
         for occasion in occasions:
-            own = {"occasion": occasion}
-            with connection.exec_driver_sql(self.OF_OCCASION, own) as log:
-                for _, rows in _pieces(log, self.READ):
+            parameters = {"occasion": occasion}
+            with connection.exec_driver_sql(self.OF_OCCASION, parameters) as log:
+                for _, rows in _pieces(log, self.PIECE_IDS):
                     count += len(rows) - len(self._known(connection, self.IN_INDEX, _given(occasion, rows)))
-            count += connection.exec_driver_sql("DELETE FROM main.ids WHERE occasion = :occasion", own).rowcount
-            connection.exec_driver_sql("DELETE FROM recent_ids WHERE occasion = :occasion", own)
+            count += connection.exec_driver_sql("DELETE FROM main.ids WHERE occasion = :occasion", parameters).rowcount
+            connection.exec_driver_sql("DELETE FROM recent_ids WHERE occasion = :occasion", parameters)
         return count
 
     def _current(self, connection: sa.Connection) -> _State:
         """Return the state, after the rows of the log that were not read are in memory."""
         state = _State(*connection.exec_driver_sql(self.STATE).one())
-        if state.place > state.seen:
+        if state.place > state.last_read:
             # After an error, a query that is still open would block the next transaction.
-            with connection.exec_driver_sql(self.UNREAD, {"seen": state.seen}) as log:
-                for occasion, rows in _pieces(log, self.READ):
-                    connection.exec_driver_sql(self.ADD, {**_given(occasion, rows), "turn": state.turn})
-            connection.exec_driver_sql(self.PROGRESS, {"seen": state.place, "turn": state.turn})
+            with connection.exec_driver_sql(self.UNREAD, {"last_read": state.last_read}) as log:
+                for occasion, rows in _pieces(log, self.PIECE_IDS):
+                    connection.exec_driver_sql(self.ADD, {**_given(occasion, rows), "call": state.call})
+            connection.exec_driver_sql(self.PROGRESS, {"last_read": state.place, "call": state.call})
         return state
 
     @staticmethod
@@ -219,17 +221,17 @@ class LoggedIds(Ids):
 
     def _moved(self, connection: sa.Connection, state: _State) -> _State:
         """Move the ids of the next part of the index into it, if enough reports came, and return the state afterwards."""
-        if state.owed < self.TOGETHER:
+        if state.unmoved < self.MOVE_REPORTS:
             return state
-        last = state.last if state.position else state.place
-        end = min(self.END, state.position - (-self.END * state.owed // self.AROUND))
+        round_start = state.round_start if state.position else state.place
+        end = min(self.END, state.position - (-self.END * state.unmoved // self.ROUND_REPORTS))
         part = {"first": _least(state.position), "end": _least(end)}
         connection.exec_driver_sql(self.MOVE, part)
         connection.exec_driver_sql(self.REMOVE, part)
         if end == self.END:
-            connection.exec_driver_sql(self.SHORTEN, {"last": last})
+            connection.exec_driver_sql(self.SHORTEN, {"round_start": round_start})
             end = 0
-        return replace(state, last=last, position=end, owed=0)
+        return replace(state, round_start=round_start, position=end, unmoved=0)
 
 
 def _rows(digests: dict[bytes, bytes]) -> list[bytes]:
@@ -260,5 +262,5 @@ def _pieces(log: Iterable[Any], most: int) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _least(position: int) -> bytes:
-    """Return the smallest id from a position on; at the end, more than any id."""
+    """Return a lower limit for the ids from a position on. At the end it exceeds all ids."""
     return position.to_bytes(4, "big") if position < LoggedIds.END else b"\xff" * (ID_BYTES + 1)

@@ -228,7 +228,7 @@ def test_rounds_of_a_gaussian_mean(people, table):
 
 
 def test_the_held_position_of_a_newton_step(people):
-    """The answers do not depend on the partitions; the sums differ by rounding."""
+    """The result does not depend on the partitions, except for rounding of the sums."""
     server = NewtonStep("linear", 2, 4.0, n=4 * N // 3, radius=1.5, residual=1.0)
     first = np.random.default_rng(8).uniform(-1, 1, (server._n_steps, 2))
     server.run(first, first @ [0.5, -0.3], rng=1)

@@ -356,9 +356,9 @@ def test_statuses_and_counts_are_those_of_a_dictionary_of_ids(kind, tmp_path):
 )
 def test_ids_are_found_wherever_they_are(tmp_path, monkeypatch):
     """Two stores write to a file in turn, some transactions fail, and stores are closed and opened. Ids move often."""
-    monkeypatch.setattr(LoggedIds, "AROUND", 60)
-    monkeypatch.setattr(LoggedIds, "TOGETHER", 5)
-    monkeypatch.setattr(LoggedIds, "READ", 7)
+    monkeypatch.setattr(LoggedIds, "ROUND_REPORTS", 60)
+    monkeypatch.setattr(LoggedIds, "MOVE_REPORTS", 5)
+    monkeypatch.setattr(LoggedIds, "PIECE_IDS", 7)
     draw, plan, url = random.Random(3), ServerPlan.of(PANEL, [1, 2], None), f"sqlite:///{tmp_path}/reports.db"
     occasions = list(plan.occasions().values())
     message = {one: one.survey.client(bytes(32), 1).answer({"smokes": True}) for one in occasions}
@@ -398,7 +398,7 @@ def test_ids_are_found_wherever_they_are(tmp_path, monkeypatch):
 
 def test_a_failure_while_the_log_is_read_blocks_nobody(tmp_path, monkeypatch):
     """The query of the log must be closed: an open one would refuse the next transaction, after another process has written."""
-    monkeypatch.setattr(LoggedIds, "READ", 1)
+    monkeypatch.setattr(LoggedIds, "PIECE_IDS", 1)
     plan, url = ServerPlan.of(SURVEY, None, None), f"sqlite:///{tmp_path}/reports.db"
     (occasion,) = plan.occasions().values()
     stores, reports = [Store(plan, url), Store(plan, url)], reports_of(SURVEY, 30)
@@ -429,8 +429,8 @@ def test_a_failure_while_the_log_is_read_blocks_nobody(tmp_path, monkeypatch):
 
 def test_the_log_of_ids_is_short_after_any_number_of_restarts(tmp_path, monkeypatch):
     """A new process goes on where the last one has stopped."""
-    monkeypatch.setattr(LoggedIds, "AROUND", 100)
-    monkeypatch.setattr(LoggedIds, "TOGETHER", 10)
+    monkeypatch.setattr(LoggedIds, "ROUND_REPORTS", 100)
+    monkeypatch.setattr(LoggedIds, "MOVE_REPORTS", 10)
     plan, url = ServerPlan.of(SURVEY, None, None), f"sqlite:///{tmp_path}/reports.db"
     (occasion,) = plan.occasions().values()
     reports, lengths = reports_of(SURVEY, 1200), []
@@ -449,8 +449,8 @@ def test_the_log_of_ids_is_short_after_any_number_of_restarts(tmp_path, monkeypa
 
 
 def test_ids_of_a_wave_that_another_process_has_closed_are_not_stored_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(LoggedIds, "AROUND", 100)
-    monkeypatch.setattr(LoggedIds, "TOGETHER", 5)
+    monkeypatch.setattr(LoggedIds, "ROUND_REPORTS", 100)
+    monkeypatch.setattr(LoggedIds, "MOVE_REPORTS", 5)
     reports = {
         wave: [PANEL.in_wave(wave).client(bytes(32), i).report({"smokes": True}) for i in range(200)] for wave in (1, 2)
     }
