@@ -19,6 +19,7 @@ from ..._random import Randomness
 from ..._schema import first_difference, read_integer
 from ..._typing import Floats
 from ...mechanisms import Mechanism, Query
+from ...reports import MAX_REPORTS
 
 MAGIC = b"LDPSEQU\x01"  # the last byte is the version of the layout
 WHAT = "a sequential protocol"
@@ -35,11 +36,13 @@ class Sequential(Described, ABC):
         self._lock = threading.Lock()
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Refuse to change the protocol while another thread does."""
+    def _alone(self, n: int) -> Iterator[None]:
+        """Refuse to add n answers while another thread changes the protocol, or if it cannot hold so many."""
         if not self._lock.acquire(blocking=False):
             raise RuntimeError(f"a {type(self).__name__} must not be changed by two threads at once")
         try:
+            if self.n + n >= MAX_REPORTS:
+                raise ValueError(f"a protocol must hold fewer than 2^62 answers, got {self.n + n}")
             yield
         finally:
             self._lock.release()
@@ -113,7 +116,7 @@ class Sequential(Described, ABC):
         """
         if not isinstance(query, Query):
             raise TypeError(f"query must be a Query, got {type(query).__name__}")
-        with self._alone():
+        with self._alone(1):
             if query != self.query():
                 raise ValueError(
                     f"query must be the current one, of serial number {self.n}, got serial number {query.serial}"
@@ -160,7 +163,7 @@ class Sequential(Described, ABC):
         """
         header, payload = unseal(MAGIC, WHAT, data)
         try:
-            n, schema = _check.integer("n", read_integer(header["n"]), 0, 1 << 62), header["schema"]
+            n, schema = _check.integer("n", read_integer(header["n"]), 0, MAX_REPORTS - 1), header["schema"]
             server = cls.from_dict(schema["asks"])
             difference = first_difference(server.schema(), schema)
             if difference:

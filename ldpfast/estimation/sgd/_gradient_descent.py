@@ -250,7 +250,7 @@ class GradientDescent(Sequential):
         O(n dim) time.
         """
         examples = examples_of(self._question.domain, x, y)
-        with self._alone():
+        with self._alone(len(examples)):
             stream = self._randomness.stream(rng)
             self._walk(stream, Shuffled(examples, stream) if shuffle else examples, len(examples))
             self._randomness.keep(rng, stream)

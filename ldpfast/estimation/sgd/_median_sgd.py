@@ -265,7 +265,7 @@ class MedianSGD(Sequential):
             if not finite and domain.first_invalid(piece) >= 0:
                 raise domain.invalid_error(records, can_clip=True)
 
-        with self._alone():
+        with self._alone(len(records)):
             self._advance(len(records), ask)
             self._randomness.keep(rng, stream)
         if clip:

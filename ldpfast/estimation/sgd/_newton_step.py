@@ -276,11 +276,12 @@ class NewtonStep(Sequential):
 
     def _add_part(self, part: NewtonStep) -> None:
         """Add the answers of a part of the people."""
-        self._hessian_sum = self._hessian_sum + part._hessian_sum
-        self._gradient_sum = self._gradient_sum + part._gradient_sum
-        self._gradient_products = self._gradient_products + part._gradient_products
-        self._hessians += part._hessians
-        self._n += part._n - self._n_steps
+        with self._alone(part._n - self._n_steps):
+            self._hessian_sum = self._hessian_sum + part._hessian_sum
+            self._gradient_sum = self._gradient_sum + part._gradient_sum
+            self._gradient_products = self._gradient_products + part._gradient_products
+            self._hessians += part._hessians
+            self._n += part._n - self._n_steps
 
     def run(self, x: ArrayLike, y: ArrayLike, *, rng: RNGLike = None, shuffle: bool = False) -> Estimate[Floats]:
         """Run the whole protocol in one process; people are asked in the order of the rows or at random.
@@ -305,7 +306,7 @@ class NewtonStep(Sequential):
         O(n dim) time for steps and gradients, O(n dim^2) for Hessians.
         """
         examples = examples_of(self._gradient.domain, x, y)
-        with self._alone():
+        with self._alone(len(examples)):
             stream = self._randomness.stream(rng)
             work = copy.copy(self)
             work._ask(stream, Shuffled(examples, stream) if shuffle else examples)

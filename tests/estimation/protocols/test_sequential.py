@@ -384,6 +384,20 @@ def test_positions_that_a_protocol_cannot_have_are_refused(make, bad):
             type(server).from_bytes(seal(_sequential.MAGIC, {**header, "n": n}, payload))
 
 
+def test_a_protocol_holds_only_as_many_answers_as_it_can_save():
+    server = NewtonStep("logistic", 2, epsilon=1.0, n=1000)
+    server.run(*records_of(server, 1000), rng=SEED)
+    header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
+    server = NewtonStep.from_bytes(seal(_sequential.MAGIC, {**header, "n": (1 << 62) - 2}, payload))
+    answer(server, 1)
+    data = server.to_bytes()
+    with raises(ValueError, f"a protocol must hold fewer than 2^62 answers, got {1 << 62}"):
+        answer(server, 1)
+    with raises(ValueError, f"a protocol must hold fewer than 2^62 answers, got {(1 << 62) + 6}"):
+        server.run(*records_of(server, 7), rng=SEED)
+    assert server.to_bytes() == NewtonStep.from_bytes(data).to_bytes() == data
+
+
 @pytest.mark.long
 @each("bad", [1e300, -1e300, 1e30])
 def test_sums_that_no_positions_have_are_refused(make, bad):
@@ -442,7 +456,7 @@ def test_two_threads_at_once_are_refused_or_both_counted(name):
 def test_a_second_thread_is_refused_while_the_first_changes_the_protocol():
     server = MedianSGD(1.0, lower=0, upper=100)
     query = server.query()
-    with server._alone(), pytest.raises(RuntimeError, match="must not be changed by two threads at once"):
+    with server._alone(0), pytest.raises(RuntimeError, match="must not be changed by two threads at once"):
         server.update(query, query.privatize(3.0))
     assert server.update(query, query.privatize(3.0)).n == 1
     assert pickle.loads(pickle.dumps(server)).n == 1
