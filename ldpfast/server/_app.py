@@ -163,7 +163,8 @@ class _Server:
             for survey in self.plan.versions
         }
         self._registry = CollectorRegistry()
-        self._seen = Counter("ldpfast_reports", "Reports by what became of them", ["status"], registry=self._registry)
+        seen = Counter("ldpfast_reports", "Reports by what became of them", ["status"], registry=self._registry)
+        self._seen = {status: seen.labels(status) for status in ("accepted", "duplicate", "refused")}
         self._refused = Counter("ldpfast_refused", "Refused reports by reason", ["reason"], registry=self._registry)
         self._busy = Counter("ldpfast_unavailable", "Requests that were not stored", registry=self._registry)
         self._waiting = Gauge("ldpfast_waiting_reports", "Reports that wait for the disk", registry=self._registry)
@@ -217,9 +218,9 @@ class _Server:
         except UnavailableError as error:
             self._busy.inc()
             raise HTTPException(503, str(error), {"retry-after": str(RETRY_SECONDS)}) from None
-        self._seen.labels("accepted").inc(outcome.accepted)
-        self._seen.labels("duplicate").inc(outcome.duplicate)
-        self._seen.labels("refused").inc(len(outcome.refused))
+        self._seen["accepted"].inc(outcome.accepted)
+        self._seen["duplicate"].inc(outcome.duplicate)
+        self._seen["refused"].inc(len(outcome.refused))
         for reason in outcome.refused.values():
             self._refused.labels(reason).inc()
         return JSONResponse(outcome.to_dict(), headers=HEADERS)

@@ -1,6 +1,8 @@
 """Checks of reports as they come in, and the thread that stores them.
 
-All reports that wait are stored in one transaction, whose commit is on the disk before any of them is acknowledged.
+The requests that arrive in one round of the event loop are checked together, because a check costs as much for one report as
+for a hundred. All reports that wait are stored in one transaction, whose commit is on the disk before any of them is
+acknowledged.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ import logging
 import queue
 import threading
 import time
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -61,8 +65,15 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
+class _Request:
+    incoming: Incoming
+    answer: asyncio.Future[Outcome]
+
+
+@dataclass(frozen=True, eq=False)
 class _Job:
-    size: int  # reports of the request, with those that are refused
+    requests: int
+    size: int  # reports of the requests, with those that are refused
     reports: Reports
     refused: Counter[str]
     done: Callable[[list[Status] | UnavailableError], None]
@@ -82,6 +93,7 @@ class Receiver:
         self.store, self.folds = store, folds
         self._occasions = store.plan.occasions()
         self._labels = {group.encode(): group for group in store.plan.groups} or {b"": ""}
+        self._arrived: list[_Request] = []  # in this round of the event loop
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._waiting = 0
         self._unfolded = 1  # perhaps there are some from before
@@ -138,7 +150,6 @@ class Receiver:
         UnavailableError
             If they were not stored.
         """
-        places, reports, refused = self.check(incoming)
         if not self.is_alive:
             raise UnavailableError("the server does not store reports any more")
         with self._lock:
@@ -146,17 +157,35 @@ class Receiver:
                 raise UnavailableError("too many reports wait")
             self._waiting += len(incoming)
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[list[Status] | UnavailableError] = loop.create_future()
+        request = _Request(incoming, loop.create_future())
+        self._arrived.append(request)
+        if len(self._arrived) == 1:
+            loop.call_soon(self._submit, loop)
+        return await request.answer
+
+    def _submit(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Check the reports of the requests that have arrived, and give them to the thread."""
+        requests, self._arrived = self._arrived, []
+        incoming = Incoming.joined([request.incoming for request in requests])
+        try:
+            places, reports, refused = self.check(incoming)
+        except Exception as error:
+            self._release(len(incoming))
+            _fail(requests, error)
+            return
 
         def done(result: list[Status] | UnavailableError) -> None:
-            loop.call_soon_threadsafe(lambda: None if future.done() else future.set_result(result))
+            if isinstance(result, UnavailableError):
+                loop.call_soon_threadsafe(_fail, requests, result)
+            else:
+                loop.call_soon_threadsafe(_answer, requests, places, result, refused)
 
-        self._jobs.put(_Job(len(incoming), reports, Counter(refused.values()), done))
-        statuses = await future
-        if isinstance(statuses, UnavailableError):
-            raise statuses
-        refused |= {place: REASONS[status] for place, status in zip(places, statuses, strict=True) if status in REASONS}
-        return Outcome(statuses.count(Status.ACCEPTED), statuses.count(Status.DUPLICATE), refused)
+        self._jobs.put(_Job(len(requests), len(incoming), reports, Counter(refused.values()), done))
+
+    def _release(self, size: int) -> None:
+        """Make room for other reports."""
+        with self._lock:
+            self._waiting -= size
 
     # The thread -------------------------------------------------------------------------------------------------------
 
@@ -181,7 +210,7 @@ class Receiver:
             except queue.Empty:
                 pass
             if jobs:
-                are_many = len(jobs) > 1
+                are_many = sum(job.requests for job in jobs) > 1
                 self._store(jobs)
             is_late = time.monotonic() - last_fold > FOLD_SECONDS
             if self.folds and self._unfolded and (is_late or self._unfolded >= FOLDED or not is_open):
@@ -208,8 +237,7 @@ class Receiver:
                 job.done(statuses[start : start + len(job.reports)])
                 start += len(job.reports)
         finally:
-            with self._lock:
-                self._waiting -= sum(job.size for job in jobs)
+            self._release(sum(job.size for job in jobs))
 
     def _fold(self) -> None:
         """Fold messages into counts. A failure changes nothing, and is tried again later."""
@@ -221,3 +249,37 @@ class Receiver:
             self._unfolded = 0
         except Exception as error:  # reports are stored all the same
             LOG.error("messages cannot be folded into counts: %s", type(error).__name__)
+
+
+def _fail(requests: Sequence[_Request], error: Exception) -> None:
+    """Tell requests that nothing was stored. Those whose clients have gone wait no more."""
+    for request in requests:
+        if not request.answer.done():
+            request.answer.set_exception(error)
+
+
+def _answer(requests: Sequence[_Request], places: list[int], statuses: list[Status], refused: dict[int, str]) -> None:
+    """Tell each request what became of its reports.
+
+    Parameters
+    ----------
+    requests : sequence of _Request
+    places : list of int
+        Places of the valid reports among those of all requests.
+    statuses : list of Status
+        Of the valid reports.
+    refused : dict of int to str
+        Reasons of the others by their places.
+    """
+    starts = list(accumulate((len(request.incoming) for request in requests), initial=0))
+    reasons: list[dict[int, str]] = [{} for _ in requests]
+    refused = refused | {
+        place: REASONS[status] for place, status in zip(places, statuses, strict=True) if status in REASONS
+    }
+    for place, reason in refused.items():
+        i = bisect_right(starts, place) - 1
+        reasons[i][place - starts[i]] = reason
+    for request, (start, stop), own in zip(requests, pairwise(starts), reasons, strict=True):
+        if not request.answer.done():
+            part = statuses[bisect_left(places, start) : bisect_left(places, stop)]
+            request.answer.set_result(Outcome(part.count(Status.ACCEPTED), part.count(Status.DUPLICATE), own))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from .._person_keys import ID_BYTES
 
@@ -33,6 +35,17 @@ class Incoming:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the reports of several bodies, one body after the other."""
+        found = cls()
+        for part in parts:
+            found.faults.update({len(found) + place: fault for place, fault in part.faults.items()})
+            found.ids.extend(part.ids)
+            found.messages.extend(part.messages)
+            found.labels.extend(part.labels)
+        return found
 
     def add(self, id_: bytes, message: bytes, label: bytes) -> None:
         """Add a report."""

@@ -10,6 +10,7 @@ import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from html import unescape
 from xml.etree import ElementTree
 
@@ -882,10 +883,7 @@ def test_nothing_is_acknowledged_before_the_commit(tmp_path, monkeypatch):
         original = Receiver._store
 
         def watched(self, jobs):
-            jobs = [
-                type(job)(job.size, job.reports, job.refused, lambda r, done=job.done: (seen.append("answer"), done(r)))
-                for job in jobs
-            ]
+            jobs = [replace(job, done=lambda r, done=job.done: (seen.append("answer"), done(r))) for job in jobs]
             original(self, jobs)
 
         monkeypatch.setattr(Receiver, "_store", watched)
