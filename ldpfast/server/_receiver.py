@@ -227,17 +227,16 @@ class Receiver:
                 refused += Counter({reason: statuses.count(status) for status, reason in REASONS.items()})
                 self.store.refuse(connection, refused)
         except Exception as error:  # whatever it is, nothing was acknowledged
-            reason = "the database cannot be written" if isinstance(error, SQLAlchemyError) else type(error).__name__
-            for job in jobs:
-                job.done(UnavailableError(reason))
+            is_known = isinstance(error, SQLAlchemyError)
+            failure = UnavailableError("the database cannot be written" if is_known else type(error).__name__)
+            results: list[list[Status] | UnavailableError] = [failure] * len(jobs)
         else:
             self._unfolded += statuses.count(Status.ACCEPTED)
-            start = 0
-            for job in jobs:
-                job.done(statuses[start : start + len(job.reports)])
-                start += len(job.reports)
-        finally:
-            self._release(sum(job.size for job in jobs))
+            ends = accumulate((len(job.reports) for job in jobs), initial=0)
+            results = [statuses[start:stop] for start, stop in pairwise(ends)]
+        self._release(sum(job.size for job in jobs))
+        for job, result in zip(jobs, results, strict=True):
+            job.done(result)
 
     def _fold(self) -> None:
         """Fold messages into counts. A failure changes nothing, and is tried again later."""

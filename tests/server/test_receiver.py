@@ -1,0 +1,120 @@
+"""The requests that arrive together are checked and stored together, and each has its own answer."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from ldpfast.server import _receiver
+from ldpfast.server._plan import ServerPlan
+from ldpfast.server._receiver import Outcome, Receiver, UnavailableError
+from ldpfast.server._store import Store
+from ldpfast.server._wire import Incoming, read_frames
+
+from ..support.server import SURVEY, frame_of, reports_of
+
+GROUPS = ["DE", "FR"]
+
+
+@pytest.fixture
+def receiver(tmp_path):
+    receiver = Receiver(Store(ServerPlan.of(SURVEY, None, GROUPS), f"sqlite:///{tmp_path}/reports.db"), folds=False)
+    yield receiver
+    receiver.close()
+    receiver.store.close()
+
+
+def bodies_of(rng, count):
+    """Bodies of valid reports and of all kinds of others; no id is used in two bodies."""
+    bodies = []
+    for _ in range(count):
+        reports = reports_of(SURVEY, rng.randrange(6))
+        reports += reports[: rng.randrange(2)]  # duplicates
+        if reports and rng.random() < 0.3:
+            reports.append(reports[0]._replace(message=reports[-1].message))  # a conflict, or a duplicate
+        frames = [frame_of(report, rng.choice([b"DE", b"FR"])) for report in reports]
+        for bad in reports_of(SURVEY, rng.randrange(3)):
+            wrong = bytes([bad.message[0], bad.message[1] ^ 1, *bad.message[2:]])
+            unreadable = b"\5\0\0\0short"
+            others = [frame_of(bad, b"XX"), frame_of(bad._replace(message=wrong), b"DE"), unreadable]
+            others.append(frame_of(bad._replace(message=bad.message + b"\0"), b"FR"))
+            frames.append(rng.choice(others))
+        rng.shuffle(frames)
+        bodies.append(b"".join(frames))
+    return bodies
+
+
+def test_requests_that_arrive_together_are_answered_as_one_by_one(receiver, tmp_path_factory, monkeypatch):
+    bodies = bodies_of(random.Random(5), 300)
+    path = tmp_path_factory.mktemp("twin") / "reports.db"
+    twin = Receiver(Store(ServerPlan.of(SURVEY, None, GROUPS), f"sqlite:///{path}"), folds=False)
+    calls = []
+    monkeypatch.setattr(
+        Receiver, "check", lambda self, all_, check=Receiver.check: (calls.append(0), check(self, all_))[1]
+    )
+
+    async def together():
+        return await asyncio.gather(*(receiver.receive(read_frames(body, 100)) for body in bodies))
+
+    async def one_by_one():
+        return [await twin.receive(read_frames(body, 100)) for body in bodies]
+
+    found = asyncio.run(together())
+    assert len(calls) == 1
+    assert found == asyncio.run(one_by_one())
+    assert len(calls) == 1 + len(bodies)
+    reasons = {reason for outcome in found for reason in outcome.refused.values()}
+    assert reasons >= {"group", "fingerprint", "length", "line", "conflict"}
+    assert sum(outcome.duplicate for outcome in found) > 50
+    assert Outcome(0, 0, {}) in found  # an empty body among others
+    fingerprint = SURVEY._layout.head[1:]
+    assert receiver.store.counts(fingerprint) == twin.store.counts(fingerprint)
+    assert receiver.store.summary() == twin.store.summary()
+    assert receiver.waiting == twin.waiting == 0
+    twin.close()
+    twin.store.close()
+
+
+def test_a_body_after_another_keeps_the_places_of_its_faults():
+    parts = [read_frames(b"\0\0\0\0" * n, 9) for n in (2, 0, 1)]
+    parts[2].add(b"id", b"message", b"label")
+    joined = Incoming.joined(parts)
+    assert joined == Incoming(
+        [b"", b"", b"", b"id"], [b""] * 3 + [b"message"], [b""] * 3 + [b"label"], dict.fromkeys(range(3), "line")
+    )
+
+
+def test_an_error_in_a_check_reaches_every_request_and_nothing_waits(receiver, monkeypatch):
+    incoming = [read_frames(frame_of(report, b"DE"), 9) for report in reports_of(SURVEY, 3)]
+
+    async def together():
+        return await asyncio.gather(*map(receiver.receive, incoming), return_exceptions=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_receiver, "faults_of", lambda *_: 1 / 0)
+        assert [type(error) for error in asyncio.run(together())] == [ZeroDivisionError] * 3
+    assert receiver.waiting == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(receiver.store, "add", lambda *_: 1 / 0)
+        found = asyncio.run(together())
+    assert [(type(error), str(error)) for error in found] == [(UnavailableError, "ZeroDivisionError")] * 3
+    assert asyncio.run(together()) == [Outcome(1, 0, {})] * 3
+    assert receiver.waiting == 0
+
+
+def test_others_are_answered_when_a_client_has_gone(receiver):
+    incoming = [read_frames(frame_of(report, b"DE"), 9) for report in reports_of(SURVEY, 3)]
+
+    async def run():
+        tasks = [asyncio.create_task(receiver.receive(one)) for one in incoming]
+        await asyncio.sleep(0)  # all have arrived
+        tasks[1].cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    first, gone, last = asyncio.run(run())
+    assert first == last == Outcome(1, 0, {})
+    assert isinstance(gone, asyncio.CancelledError)
+    assert receiver.store.summary().pending == 3
+    assert receiver.waiting == 0
