@@ -93,7 +93,9 @@ class Receiver:
         self.store, self.folds = store, folds
         self._occasions = store.plan.occasions()
         self._labels = {group.encode(): group for group in store.plan.groups} or {b"": ""}
-        self._arrived: list[_Request] = []  # in this round of the event loop
+        # The requests of this round of each event loop.
+        self._arrived: dict[asyncio.AbstractEventLoop, list[_Request]] = {}
+        self._is_closed = False
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._waiting = 0
         self._unfolded = 1  # perhaps there are some from before
@@ -112,8 +114,10 @@ class Receiver:
         return self._waiting
 
     def close(self) -> None:
-        """Store everything that waits, and end the thread."""
-        self._jobs.put(None)
+        """Store everything that waits, and end the thread. Requests that are not checked yet are sent away."""
+        with self._lock:
+            self._is_closed = True
+            self._jobs.put(None)
         self._thread.join()
 
     # Checks -----------------------------------------------------------------------------------------------------------
@@ -158,19 +162,30 @@ class Receiver:
             self._waiting += len(incoming)
         loop = asyncio.get_running_loop()
         request = _Request(incoming, loop.create_future())
-        self._arrived.append(request)
-        if len(self._arrived) == 1:
-            loop.call_soon(self._submit, loop)
+        arrived = self._arrived.setdefault(loop, [])
+        arrived.append(request)
+        if len(arrived) == 1:
+            loop.call_soon(self._submit_round, loop)
         return await request.answer
 
-    def _submit(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Check the reports of the requests that have arrived, and give them to the thread."""
-        requests, self._arrived = self._arrived, []
-        incoming = Incoming.joined([request.incoming for request in requests])
+    def _submit_round(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Submit the requests that have arrived, in parts that are not larger than a transaction."""
+        part: list[_Request] = []
+        size = 0
+        for request in self._arrived.pop(loop):
+            if part and size + len(request.incoming) > TOGETHER:
+                self._submit(loop, part, size)
+                part, size = [], 0
+            part.append(request)
+            size += len(request.incoming)
+        self._submit(loop, part, size)
+
+    def _submit(self, loop: asyncio.AbstractEventLoop, requests: list[_Request], size: int) -> None:
+        """Check the reports of requests, and give them to the thread."""
         try:
-            places, reports, refused = self.check(incoming)
+            places, reports, refused = self.check(Incoming.joined([request.incoming for request in requests]))
         except Exception as error:
-            self._release(len(incoming))
+            self._release(size)
             _fail(requests, error)
             return
 
@@ -180,7 +195,12 @@ class Receiver:
             else:
                 loop.call_soon_threadsafe(_answer, requests, places, result, refused)
 
-        self._jobs.put(_Job(len(requests), len(incoming), reports, Counter(refused.values()), done))
+        with self._lock:
+            if not self._is_closed:
+                self._jobs.put(_Job(len(requests), size, reports, Counter(refused.values()), done))
+                return
+        self._release(size)
+        _fail(requests, UnavailableError("the server does not store reports any more"))
 
     def _release(self, size: int) -> None:
         """Make room for other reports."""

@@ -118,3 +118,48 @@ def test_others_are_answered_when_a_client_has_gone(receiver):
     assert isinstance(gone, asyncio.CancelledError)
     assert receiver.store.summary().pending == 3
     assert receiver.waiting == 0
+
+
+def test_a_request_that_arrives_while_the_receiver_closes_is_sent_away(receiver):
+    async def run():
+        task = asyncio.create_task(receiver.receive(read_frames(frame_of(reports_of(SURVEY, 1)[0], b"DE"), 9)))
+        await asyncio.sleep(0)  # it has arrived
+        receiver.close()
+        return await asyncio.wait_for(task, 10)
+
+    with pytest.raises(UnavailableError, match="does not store reports any more"):
+        asyncio.run(run())
+    assert receiver.waiting == receiver.store.summary().pending == 0
+
+
+def test_event_loops_do_not_wait_for_each_other(receiver):
+    """One loop ends between the arrival of its request and its check."""
+    first, second, third = (read_frames(frame_of(report, b"DE"), 9) for report in reports_of(SURVEY, 3))
+
+    async def run(incoming):
+        return await asyncio.wait_for(receiver.receive(incoming), 10)
+
+    ended = asyncio.new_event_loop()
+    arriving = receiver.receive(first)
+    ended.call_soon(lambda: (arriving.send(None), ended.stop()))
+    ended.run_forever()
+    assert [asyncio.run(run(second)), asyncio.run(run(third))] == [Outcome(1, 0, {})] * 2
+    arriving.close()
+    ended.close()
+
+
+def test_a_round_is_stored_in_parts_of_a_transaction(receiver, monkeypatch):
+    monkeypatch.setattr(_receiver, "TOGETHER", 10)
+    sizes = []
+    monkeypatch.setattr(
+        Receiver, "check", lambda self, all_, check=Receiver.check: (sizes.append(len(all_)), check(self, all_))[1]
+    )
+    counts = [1, 9, 1, 12, 0, 3, 7, 1]
+    bodies = [b"".join(frame_of(report, b"DE") for report in reports_of(SURVEY, count)) for count in counts]
+
+    async def together():
+        return await asyncio.gather(*(receiver.receive(read_frames(body, 100)) for body in bodies))
+
+    assert asyncio.run(together()) == [Outcome(count, 0, {}) for count in counts]
+    assert sizes == [10, 1, 12, 10, 1]
+    assert receiver.waiting == 0
