@@ -37,7 +37,6 @@ LEFT_OUT = [
     "server/test_app.py",
     "server/test_documentation.py",
     "server/test_processes.py",
-    "server/test_receiver.py",
     "studies",
     "survey/test_comparisons.py",
     "survey/test_round_loss.py",

@@ -154,8 +154,6 @@ class Receiver:
         UnavailableError
             If they were not stored.
         """
-        if not self.is_alive:
-            raise UnavailableError("the server does not store reports any more")
         with self._lock:
             if self._waiting + len(incoming) > MAX_WAITING:
                 raise UnavailableError("too many reports wait")
@@ -184,23 +182,18 @@ class Receiver:
         """Check the reports of requests, and give them to the thread."""
         try:
             places, reports, refused = self.check(Incoming.joined([request.incoming for request in requests]))
+
+            def done(result: list[Status] | UnavailableError) -> None:
+                loop.call_soon_threadsafe(_answer, requests, places, refused, result)
+
+            job = _Job(len(requests), size, reports, Counter(refused.values()), done)
+            with self._lock:
+                if self._is_closed or not self.is_alive:
+                    raise UnavailableError("the server does not store reports any more")
+                self._jobs.put(job)
         except Exception as error:
             self._release(size)
             _fail(requests, error)
-            return
-
-        def done(result: list[Status] | UnavailableError) -> None:
-            if isinstance(result, UnavailableError):
-                loop.call_soon_threadsafe(_fail, requests, result)
-            else:
-                loop.call_soon_threadsafe(_answer, requests, places, result, refused)
-
-        with self._lock:
-            if not self._is_closed:
-                self._jobs.put(_Job(len(requests), size, reports, Counter(refused.values()), done))
-                return
-        self._release(size)
-        _fail(requests, UnavailableError("the server does not store reports any more"))
 
     def _release(self, size: int) -> None:
         """Make room for other reports."""
@@ -277,7 +270,12 @@ def _fail(requests: Sequence[_Request], error: Exception) -> None:
             request.answer.set_exception(error)
 
 
-def _answer(requests: Sequence[_Request], places: list[int], statuses: list[Status], refused: dict[int, str]) -> None:
+def _answer(
+    requests: Sequence[_Request],
+    places: list[int],
+    refused: dict[int, str],
+    result: list[Status] | UnavailableError,
+) -> None:
     """Tell each request what became of its reports.
 
     Parameters
@@ -285,20 +283,23 @@ def _answer(requests: Sequence[_Request], places: list[int], statuses: list[Stat
     requests : sequence of _Request
     places : list of int
         Places of the valid reports among those of all requests.
-    statuses : list of Status
-        Of the valid reports.
     refused : dict of int to str
         Reasons of the others by their places.
+    result : list of Status or UnavailableError
+        Statuses of the valid reports, or why nothing was stored.
     """
+    if isinstance(result, UnavailableError):
+        return _fail(requests, result)
     starts = list(accumulate((len(request.incoming) for request in requests), initial=0))
     reasons: list[dict[int, str]] = [{} for _ in requests]
     refused = refused | {
-        place: REASONS[status] for place, status in zip(places, statuses, strict=True) if status in REASONS
+        place: REASONS[status] for place, status in zip(places, result, strict=True) if status in REASONS
     }
     for place, reason in refused.items():
         i = bisect_right(starts, place) - 1
         reasons[i][place - starts[i]] = reason
     for request, (start, stop), own in zip(requests, pairwise(starts), reasons, strict=True):
         if not request.answer.done():
-            part = statuses[bisect_left(places, start) : bisect_left(places, stop)]
+            part = result[bisect_left(places, start) : bisect_left(places, stop)]
             request.answer.set_result(Outcome(part.count(Status.ACCEPTED), part.count(Status.DUPLICATE), own))
+    return None

@@ -26,6 +26,19 @@ def receiver(tmp_path):
     receiver.store.close()
 
 
+@pytest.fixture
+def sizes(monkeypatch):
+    """Numbers of reports that were checked together."""
+    found, check = [], Receiver.check
+
+    def watched(self, incoming):
+        found.append(len(incoming))
+        return check(self, incoming)
+
+    monkeypatch.setattr(Receiver, "check", watched)
+    return found
+
+
 def bodies_of(rng, count):
     """Bodies of valid reports and of all kinds of others; no id is used in two bodies."""
     bodies = []
@@ -46,14 +59,10 @@ def bodies_of(rng, count):
     return bodies
 
 
-def test_requests_that_arrive_together_are_answered_as_one_by_one(receiver, tmp_path_factory, monkeypatch):
+def test_requests_that_arrive_together_are_answered_as_one_by_one(receiver, tmp_path_factory, sizes):
     bodies = bodies_of(random.Random(5), 300)
     path = tmp_path_factory.mktemp("twin") / "reports.db"
     twin = Receiver(Store(ServerPlan.of(SURVEY, None, GROUPS), f"sqlite:///{path}"), folds=False)
-    calls = []
-    monkeypatch.setattr(
-        Receiver, "check", lambda self, all_, check=Receiver.check: (calls.append(0), check(self, all_))[1]
-    )
 
     async def together():
         return await asyncio.gather(*(receiver.receive(read_frames(body, 100)) for body in bodies))
@@ -62,9 +71,9 @@ def test_requests_that_arrive_together_are_answered_as_one_by_one(receiver, tmp_
         return [await twin.receive(read_frames(body, 100)) for body in bodies]
 
     found = asyncio.run(together())
-    assert len(calls) == 1
+    assert len(sizes) == 1
     assert found == asyncio.run(one_by_one())
-    assert len(calls) == 1 + len(bodies)
+    assert len(sizes) == 1 + len(bodies)
     reasons = {reason for outcome in found for reason in outcome.refused.values()}
     assert reasons >= {"group", "fingerprint", "length", "line", "conflict"}
     assert sum(outcome.duplicate for outcome in found) > 50
@@ -148,12 +157,8 @@ def test_event_loops_do_not_wait_for_each_other(receiver):
     ended.close()
 
 
-def test_a_round_is_stored_in_parts_of_a_transaction(receiver, monkeypatch):
+def test_a_round_is_stored_in_parts_of_a_transaction(receiver, sizes, monkeypatch):
     monkeypatch.setattr(_receiver, "TOGETHER", 10)
-    sizes = []
-    monkeypatch.setattr(
-        Receiver, "check", lambda self, all_, check=Receiver.check: (sizes.append(len(all_)), check(self, all_))[1]
-    )
     counts = [1, 9, 1, 12, 0, 3, 7, 1]
     bodies = [b"".join(frame_of(report, b"DE") for report in reports_of(SURVEY, count)) for count in counts]
 
