@@ -334,6 +334,19 @@ def test_positions_in_feather_that_are_beyond_the_text(tmp_path, offsets):
     assert error_message(path, "x", CATEGORIES) == f"FILE must be a readable Feather file: {fault}"
 
 
+@pytest.mark.parametrize("suffix", ["feather", "parquet"])
+def test_bytes_that_are_no_text_are_no_categories(tmp_path, suffix):
+    path, write = tmp_path / f"a.{suffix}", {"feather": feather.write_feather, "parquet": parquet.write_table}[suffix]
+    for values in ([b"yes", b"no"], [b"yes", b"\xff"]):
+        for column in (pa.array(values), pa.array(values).dictionary_encode()):
+            write(pa.table({"x": column}), path)
+            if values == [b"yes", b"no"]:
+                assert_same_as_array(path, "x", np.array([0, 1]), CATEGORIES)
+            else:
+                fault = f"column 'x' must hold categories, got other values of type {column.type}"
+                assert error_message(path, "x", CATEGORIES) == fault
+
+
 @pytest.mark.parametrize("kind", ["<U2", ">U2"])
 def test_text_in_npy_that_is_not_unicode(tmp_path, kind):
     path = tmp_path / "a.npy"

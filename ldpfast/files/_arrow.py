@@ -33,6 +33,10 @@ class ArrowFile(TableFile):
             return values.cast(pa.string())
         except pa.ArrowNotImplementedError:
             raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
+        except pa.ArrowInvalid:  # bytes that are no text
+            raise TypeError(
+                f"{self.subject(name)} must hold categories, got other values of type {values.type}"
+            ) from None
 
     def distinct(self, name: str, values: Any, start: int) -> tuple[Any, NDArray[np.int32]]:
         pa = optional("pyarrow", "files")
