@@ -1,8 +1,13 @@
 """Rules that turn a source file into mutants: copies with one small error each.
 
-Constants, comparisons, shifts, signs, stream ids, directions and bounds are changed. These stay as they are: comments,
-strings, imports, preprocessor conditions, hints (alignment, prefetching, unrolling, cache sizes), and the sizes of
-declared arrays, which the sanitizers check.
+Constants, comparisons, shifts, signs, stream ids, directions and bounds are changed. These stay as they are:
+
+- comments, strings, imports, preprocessor conditions, and hints (alignment, prefetching, unrolling);
+- what decides about speed only: sizes of the pieces in which data is processed, and whether a loop over pieces has a last
+  one without data;
+- what the sanitizers check: sizes of declared arrays and of allocated memory, and the ends of vector loops;
+- conditions on memory that cannot be allocated;
+- whether the border belongs to a clamp, such as ``x < y ? x : y``, whose two sides are equal there.
 """
 
 import ast
@@ -51,7 +56,23 @@ NAME_PAIRS = [
 ]
 NAME_PAIRS += [("ROUND_FLOOR", "ROUND_CEILING")]
 NAMES = {name: other for pair in NAME_PAIRS for name, other in (pair, pair[::-1])}
-HINTS = re.compile(r"vector_size|aligned\(|prefetch|_Pragma|GCC unroll|lru_cache|^\s*(@|from |import |cimport )")
+HINTS = re.compile(
+    r"vector_size|aligned\(|prefetch|_Pragma|GCC unroll|lru_cache|\bis NULL\b|== NULL|^\s*(@|from |import |cimport )"
+)
+PIECES = r"\w*(?:PIECE|CACHE|FETCH|TILE|SCRATCH|READER)\w*"
+PIECE_SIZE = re.compile(rf"\b{PIECES} = [^,;}}#\n]*")
+ALLOCATION = re.compile(r"\b(?:malloc|calloc|realloc)\([^;\n]*")
+# The comparison in a loop over pieces, in a vector loop, and in a clamp.
+PIECE_LOOP = re.compile(rf"; \w+ (<) [^;\n]*; \w+ \+= {PIECES}\)")
+VECTOR_LOOP = re.compile(r"; \w+ (<) [^;\n]*; \w+\+\+\)[^\n]*/\* vector loop \*/")
+OPERAND = r"[-\w.>]+(?:\[\w+\])?"
+SIDES = rf"(?P<x>{OPERAND}) (?P<sign>[<>]=?) (?P<y>{OPERAND})"
+CLAMPS = [
+    re.compile(rf"(?<![-+*/\w.>\]] )(?<!\w){SIDES} \? (?:(?P=x) : (?P=y)|(?P=y) : (?P=x))(?!\w| [-+*/])"),
+    re.compile(
+        rf"(?P<first>{OPERAND}) if (?P=first) (?P<sign>[<>]=?) (?P<last>{OPERAND}) else (?P=last)$", re.MULTILINE
+    ),
+]
 C_TOKEN = re.compile(
     r"""(?P<skip>/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ ]*\#[ ]*(?!define)\w+(?:\\\n|[^\n])*)
     |(?P<number>0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*(?:p[+-]?\d+)?[uUlLfF]*|\d+\.?\d*(?:e[+-]?\d+)?[uUlLfF]*)
@@ -157,12 +178,22 @@ def array_sizes(tokens: list[Token]) -> set[int]:
     return found
 
 
+def kept_characters(text: str) -> set[int]:
+    """Return the positions of characters that only decide about speed or memory, and those of comparisons of equal sides."""
+    spans = [match.span() for rule in (PIECE_SIZE, ALLOCATION) for match in rule.finditer(text)]
+    spans += [match.span(1) for rule in (PIECE_LOOP, VECTOR_LOOP) for match in rule.finditer(text)]
+    spans += [match.span("sign") for rule in CLAMPS for match in rule.finditer(text)]
+    return {position for start, end in spans for position in range(start, end)}
+
+
 def changes(tokens: list[Token], text: str, ids: list[str], is_c: bool) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and replacement of all changes."""
-    left_out = array_sizes(tokens) if is_c else set()
+    left_out, kept = array_sizes(tokens) if is_c else set(), kept_characters(text)
     for i, token in enumerate(tokens):
         end, after = token.start + len(token.text), tokens[i + 1] if i + 1 < len(tokens) else token
-        if i in left_out or text[token.start - 2 : token.start] == "::":  # a memory layout of Cython
+        if (
+            i in left_out or token.start in kept or text[token.start - 2 : token.start] == "::"
+        ):  # a memory layout of Cython
             continue
         if token.kind == "number":
             yield from ((token.start, end, new) for new in number_changes(token.text))
