@@ -347,6 +347,16 @@ def test_bytes_that_are_no_text_are_no_categories(tmp_path, suffix):
                 assert error_message(path, "x", CATEGORIES) == fault
 
 
+@pytest.mark.parametrize("suffix", ["feather", "parquet"])
+def test_text_in_columns_of_arrow_that_is_not_unicode(tmp_path, suffix):
+    path, write = tmp_path / f"a.{suffix}", {"feather": feather.write_feather, "parquet": parquet.write_table}[suffix]
+    text = pa.array([b"yes", b"\xff"]).view(pa.string())
+    for column in (text, text.dictionary_encode()):
+        write(pa.table({"x": column}), path)
+        fault = "it is damaged, truncated or of another format"
+        assert error_message(path, "x", CATEGORIES) == f"FILE must be a readable {suffix.title()} file: {fault}"
+
+
 @pytest.mark.parametrize("kind", ["<U2", ">U2"])
 def test_text_in_npy_that_is_not_unicode(tmp_path, kind):
     path = tmp_path / "a.npy"
