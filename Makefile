@@ -7,6 +7,7 @@ SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*
           setup.py pyproject.toml MANIFEST.in
 
 SECONDS_OF_FUZZING ?= 600
+SEED_OF_FUZZING ?= 0
 BROWSER ?= $(firstword $(shell command -v chromium chromium-browser google-chrome))
 
 # All processors share the tests; one that is idle takes some of another.
@@ -72,7 +73,7 @@ races: $(VENV)/.test ## the tests that use threads, under ThreadSanitizer
 	$(PY) tools/races.py
 
 fuzz: $(VENV)/.fuzz ## search for inputs that break a reader of bytes, guided by coverage (Linux)
-	$(WHEEL_ENV) $(PY) tools/fuzz.py --seconds $(SECONDS_OF_FUZZING)
+	$(WHEEL_ENV) $(PY) tools/fuzz.py --seconds $(SECONDS_OF_FUZZING) --seed $(SEED_OF_FUZZING)
 
 bits: ## the kernels give the same bits on every instruction set and on ARM64 (cross compiler, user-mode emulation)
 	$(PYTHON) tools/equal_bits.py

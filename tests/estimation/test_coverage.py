@@ -395,34 +395,26 @@ LIMITATIONS = {
 }
 
 
-def parameters(slow: bool) -> list[object]:
-    """Parameters of a test; cases with known limitations, expected to fail, are only in the slow one."""
-    found = []
+def limitation(case: Case, interval: str) -> str | None:
+    """Return why an interval covers too seldom; such intervals are only in the test with many runs, and expected to fail."""
+    return next((why for pattern, why in LIMITATIONS.items() if re.search(pattern, f"{case}: {interval}")), None)
+
+
+def parameters() -> Iterator[object]:
+    """Yield the parameters of the test with many runs."""
     for case, intervals in checks():
-        if case.few == 0 and not slow:
-            continue
         for interval, bounds in intervals.items():
-            name = f"{case}: {interval}"
-            why = next((reason for pattern, reason in LIMITATIONS.items() if re.search(pattern, name)), None)
-            if slow or why is None:
-                marks = [] if why is None else [pytest.mark.xfail(strict=True, reason=why)]
-                found.append(pytest.param(case, interval, bounds, id=name, marks=marks))
-    return found
-
-
-@cache
-def few() -> list[tuple[Case, str, tuple[float, float]]]:
-    """Parameters of the tests with few runs."""
-    return [given.values for given in parameters(False)]
+            why = limitation(case, interval)
+            marks = [] if why is None else [pytest.mark.xfail(strict=True, reason=why)]
+            yield pytest.param(case, interval, bounds, id=f"{case}: {interval}", marks=marks)
 
 
 PARAMETERS = {
-    "test_intervals_cover_in_few_runs": ("case, interval, bounds", lambda: parameters(False)),
-    "test_families_of_intervals_cover_in_few_runs": (
-        "family, interval",
-        lambda: sorted({(case.family, interval) for case, interval, _ in few()}),
+    "test_intervals_of_a_family_cover_in_few_runs": (
+        "family",
+        lambda: {case.family: 0 for case, _ in checks() if case.few},
     ),
-    "test_intervals_cover_in_many_runs": ("case, interval, bounds", lambda: parameters(True)),
+    "test_intervals_cover_in_many_runs": ("case, interval, bounds", parameters),
 }
 
 
@@ -430,13 +422,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make the cases only if they are run, because that takes a second."""
     names, values = PARAMETERS[metafunc.function.__name__]
     is_run = metafunc.config.getoption("--long") or metafunc.config.getoption("--slow")
-    metafunc.parametrize(names, values() if is_run else [])
-
-
-@pytest.mark.long
-def test_intervals_cover_in_few_runs(case, interval, bounds):
-    covering = round(coverage(case, case.few)[interval] * case.few)
-    assert least_count(case.few, bounds[0]) <= covering <= stats.binom.isf(ALPHA, case.few, bounds[1])
+    metafunc.parametrize(names, list(values()) if is_run else [])
 
 
 DETECTED = {  # coverage that is detected with a probability of 0.99, by family and interval; 0.9 for all others
@@ -451,12 +437,23 @@ DETECTED = {  # coverage that is detected with a probability of 0.99, by family 
     "Intervals of each kind of estimate cover at the numbers of people that are called sufficient.", "Estimates"
 )
 @pytest.mark.long
-def test_families_of_intervals_cover_in_few_runs(family, interval):
-    """All runs of the cases of a family, against their smallest claim. Detects a coverage of 0.9 or `DETECTED`."""
-    own = [(case, bounds[0]) for case, name, bounds in few() if (case.family, name) == (family, interval)]
-    covering = sum(round(coverage(case, case.few)[interval] * case.few) for case, _ in own)
-    runs, claim = sum(case.few for case, _ in own), min(claim for _, claim in own)
-    assert_coverage(covering, runs, claim, detects=DETECTED.get((family, interval), 0.9))
+def test_intervals_of_a_family_cover_in_few_runs(family):
+    """Each case against its own limits, and all together against their smallest claim: detects 0.9 or `DETECTED`."""
+    together: dict[str, list[tuple[int, int, float]]] = {}  # covering intervals, runs and claim of each case
+    for case, intervals in checks():
+        if case.family != family or not case.few:
+            continue
+        for interval, (low, high) in intervals.items():
+            if limitation(case, interval) is None:
+                covering = round(coverage(case, case.few)[interval] * case.few)
+                limits = least_count(case.few, low), stats.binom.isf(ALPHA, case.few, high)
+                assert limits[0] <= covering <= limits[1], f"{case}: {interval} covers in {covering} of {case.few} runs"
+                together.setdefault(interval, []).append((covering, case.few, low))
+    assert together
+    for interval, cases in together.items():
+        covering, runs, claims = zip(*cases, strict=True)
+        detects = DETECTED.get((family, interval), 0.9)
+        assert_coverage(sum(covering), sum(runs), min(claims), detects=detects)
 
 
 @pytest.mark.claim("Each interval has the coverage that its page states.", "Estimates")

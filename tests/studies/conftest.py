@@ -46,6 +46,8 @@ def studies() -> dict[str, _study.Study]:
         patch.setattr(djw_corollary_7, "QUICK_REPETITIONS", (150, 150))
         patch.setattr(djw_corollary_7, "BINS_REPETITIONS", 40)
         patch.setattr(curves, "AT_SIZE", 1_000)
+        patch.setattr(shuffling, "QUICK_PEOPLE", (10_000, 100_000))
+        patch.setattr(shuffling, "PEOPLE", (1_000_000,))
         return {
             "djw-figure-1": djw_figure_1.DrugStudy(
                 drug_use.measure(rng, (20_000,), (10, 10)),
