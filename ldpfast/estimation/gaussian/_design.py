@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...mechanisms import Mechanism
 from ...privacy import Guarantee
 from ._group import Groups
-from ._levels import Levels
+from ._levels import levels_of
 from ._plan import Plan, parts
 from ._result import GaussianEstimate
 
@@ -67,7 +67,7 @@ class Design(ABC):
 
     def __init__(self, model: Model, rounds: int, narrowest: float) -> None:
         self.model, self.rounds = model, rounds
-        self.levels = Levels(model.epsilon, narrowest, model.reach)
+        self.levels = levels_of(model.epsilon, narrowest, model.reach)
 
     @abstractmethod
     def search_people(self, n: int) -> float:

@@ -28,7 +28,7 @@ class Probabilities(NamedTuple):
 
     def slopes(self, both: bool) -> Floats:
         """Return the derivatives at the first point by mu, or by mu and sigma: one row each."""
-        return np.stack([self.by_mu[0], self.by_sigma[0]] if both else [self.by_mu[0]])
+        return np.stack([self.by_mu[0], self.by_sigma[0]]) if both else self.by_mu[:1]
 
     def information(self, sizes: Floats, both: bool) -> Floats:
         """Return the Fisher information at the first point about mu, or about (mu, sigma).

@@ -21,16 +21,28 @@ SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # multiples of sigma in the grid of starting
 
 @dataclass(frozen=True)
 class Fit:
-    """Maximum likelihood estimate.
+    """Maximum likelihood estimate, with the counts of all cells and their expectations.
 
-    `covariance` is for mu, or for (mu, sigma). `goodness` is the p-value of Pearson's test of all counts against the
-    fitted distribution.
+    `covariance` is for mu, or for (mu, sigma).
     """
 
     mu: float
     sigma: float
     covariance: Floats
-    goodness: float
+    counts: Floats
+    expected: Floats
+
+    def goodness(self, slices: list[slice]) -> float:
+        """Return the p-value of Pearson's test against the fitted distribution; `slices` are the cells of each question."""
+        from scipy.special import chdtrc
+
+        if self.expected.min() >= FEW_EXPECTED:
+            pooled = [(self.counts, self.expected)]
+        else:
+            pooled = [_pooled(self.counts[piece], self.expected[piece]) for piece in slices]
+        statistic = sum(float((np.square(counts - means) / means).sum()) for counts, means in pooled)
+        freedom = sum(len(means) for _, means in pooled) - len(slices) - len(self.covariance)
+        return float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0
 
 
 def maximize(
@@ -60,7 +72,7 @@ def maximize(
         weighted = slopes / probabilities.value[0]
         score, information = weighted @ data, (weighted * sizes) @ slopes.T
         step = np.zeros(2)
-        step[: len(score)] = np.linalg.solve(information, score)
+        step[: len(score)] = np.linalg.solve(information, score) if both else score / information[0]
         if bounds is not None and _outward(point[1], step[1], bounds):
             step = np.array([score[0] / information[0, 0], 0.0])
         enough = float(score @ step[: len(score)]) < TOLERANCE**2
@@ -77,7 +89,7 @@ def maximize(
         if enough:
             break
     covariance, expected = _covariance(probabilities, sizes, float(point[1]), bounds), sizes * probabilities.value[0]
-    return Fit(float(point[0]), float(point[1]), covariance, _goodness(distribution, data, expected, 1 + both))
+    return Fit(float(point[0]), float(point[1]), covariance, data, expected)
 
 
 def _log_likelihood(probabilities: Probabilities, data: Floats) -> float:
@@ -99,18 +111,6 @@ def _outward(sigma: float, step: float, bounds: tuple[float, float]) -> bool:
     """Return whether a step takes sigma out of its bounds."""
     low, high = bounds
     return (sigma <= low and step < 0) or (sigma >= high and step > 0)
-
-
-def _goodness(distribution: ReportDistribution, data: Floats, expected: Floats, parameters: int) -> float:
-    """Return the p-value of Pearson's test."""
-    from scipy.special import chdtrc
-
-    statistic, freedom = 0.0, -parameters
-    for piece in distribution.slices:
-        counts, means = _pooled(data[piece], expected[piece])
-        statistic += float((np.square(counts - means) / means).sum())
-        freedom += len(means) - 1
-    return float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0
 
 
 def _pooled(counts: Floats, means: Floats) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ over residues.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ class Levels:
         self.distribution = ReportDistribution(self.questions)
         coin = self.questions[0]._coin
         self.gain = float(coin.p - coin.q)
+        self._from_level = [self.distribution.without(level) for level in range(count)]
 
     def __len__(self) -> int:
         return len(self.questions)
@@ -78,7 +80,7 @@ class Levels:
 
     def _log_likelihoods(self, data: Floats, level: int, points: list[Floats], scales: Floats) -> list[Floats]:
         """Return the log-likelihood of the levels from `level` up, for the points of each scale."""
-        distribution, counts = self.distribution.without(level), data[MODULUS * level :]
+        distribution, counts = self._from_level[level], data[MODULUS * level :]
         return [
             distribution.log_likelihood(counts, mu, sigma) for mu, sigma in zip(points, scales.tolist(), strict=True)
         ]
@@ -98,6 +100,12 @@ class Levels:
         return best_of(
             self.distribution, data, [(edge + scale * np.arange(-8, 9) / 4, scale) for scale in scales.tolist()]
         )
+
+
+@lru_cache(maxsize=64)
+def levels_of(epsilon: float, narrowest: float, reach: float) -> Levels:
+    """Return the levels of a search; servers with the same parameters share them."""
+    return Levels(epsilon, narrowest, reach)
 
 
 def _refined(points: Floats, spacing: float, sigma: float) -> Floats:

@@ -38,10 +38,11 @@ class Part:
         starts = [self.first + g * self.slots for g in range(self.groups)]
         return tuple(full * self.slots + min(max(rest - start, 0), self.slots) for start in starts)
 
-    def smallest(self, n: int, period: int) -> int:
-        """Return the number of people in the smallest group, which is the last."""
-        full, rest = divmod(n, period)
-        return full * self.slots + min(max(rest - (self.stop - self.slots), 0), self.slots)
+
+def smallest(n: int, period: int, stop: int, slots: int) -> int:
+    """Return how many of n people are in the last group of a part, the smallest; `stop` is the end of the part."""
+    full, rest = divmod(n, period)
+    return full * slots + min(max(rest - (stop - slots), 0), slots)
 
 
 @dataclass(frozen=True)
@@ -132,17 +133,19 @@ def parts(n: int, share: float, search_groups: int, second_groups: int, least: i
     result balances the error of the share against the number of slots. The last candidate, `least` slots for each group
     of the search, is always feasible if n is at least twice `least` times `search_groups`.
     """
-    plans = []
+    best, found = math.inf, (least, 1)
     for slots in (*range(1, MAX_SLOTS + 1), least):
-        ideal = slots * search_groups * (1 - share) / share / second_groups
+        first, ideal = slots * search_groups, slots * search_groups * (1 - share) / share / second_groups
         for rest in (max(1, math.floor(ideal)), max(1, math.ceil(ideal))):
             if rest > 4 * COARSE:
                 rest -= rest % COARSE
-            search = Part(0, search_groups, slots)
-            second = Part(search.stop, second_groups, rest)
-            if search.smallest(n, second.stop) >= least and n > search.stop:
-                plans.append((abs(search.stop / second.stop - share) + slots * 1e-3, search, second))
-    _, search, second = min(plans, key=lambda plan: plan[0])
+            period = first + second_groups * rest
+            error = abs(first / period - share) + slots * 1e-3
+            if error < best and n > first and smallest(n, period, first, slots) >= least:
+                best, found = error, (slots, rest)
+    slots, rest = found
+    search = Part(0, search_groups, slots)
+    second = Part(search.stop, second_groups, rest)
     # Longer runs are faster to gather; with many people there are still many periods.
     longer = max(1, min(LONGEST // search.slots, n // (MIN_PERIODS * second.stop)))
     search = Part(0, search_groups, longer * search.slots)

@@ -73,8 +73,9 @@ class Robust(Design):
         stderr = math.sqrt(fit.covariance[0, 0])
         guarantee = self.guarantee(groups)
         doubts = self.doubts_about(fit.mu, stderr, located.mu, fit.sigma)
-        if fit.goodness < MIN_GOODNESS:
-            doubts += (f"the answers do not fit a normal distribution (p = {fit.goodness:.1g})",)
+        goodness = fit.goodness(distribution.slices)
+        if goodness < MIN_GOODNESS:
+            doubts += (f"the answers do not fit a normal distribution (p = {goodness:.1g})",)
         if free and free[0] < free[1] and math.isinf(fit.covariance[1, 1]):
             doubts += ("sigma is at an end of sigma_bounds",)
         return GaussianEstimate(
@@ -87,7 +88,7 @@ class Robust(Design):
             sigma=Estimate(fit.sigma, math.sqrt(fit.covariance[1, 1]), n, guarantee, None, Normal()) if free else None,
             center=located.mu,
             kappa=self.kappa(search),
-            goodness=fit.goodness,
+            goodness=goodness,
             doubts=doubts,
         )
 
