@@ -92,11 +92,15 @@ class Pipeline:
         Return None if `x` is not a number, a text or an array that the kernel reads, or if it may be invalid.
         """
         form, kind = self._single_form, type(x)
-        record: Any  # a double takes less time than an array without axes
+        record: Any
+        number: Any = None
+        dtype: np.dtype[Any]
         if form is NUMBER:
             if kind in DOUBLES or (kind in INTEGERS and -EXACT <= int(x) <= EXACT):
-                record = np.float64(x)
-            elif kind is np.float32 or (kind is np.ndarray and not x.shape and self._can_read(x)):
+                number, dtype = x, FLOAT64
+            elif kind is np.float32:
+                number, dtype = x, FLOAT32
+            elif kind is np.ndarray and not x.shape and self._can_read(x):
                 record = x
             else:
                 return None
@@ -104,10 +108,9 @@ class Pipeline:
             kinds, k, dtype = self._single_codes
             if kind not in kinds:
                 return None
-            code = int(x)  # comparisons of NumPy's scalars are slow
-            if not 0 <= code < k:
+            number = int(x)  # comparisons of NumPy's scalars are slow
+            if not 0 <= number < k:
                 return None
-            record = np.array(code, dtype)
         elif form is VECTOR:
             if kind is not np.ndarray or x.shape != (self.domain.width,) or not self._can_read(x):
                 return None
@@ -120,8 +123,17 @@ class Pipeline:
             record = np.frombuffer(row, np.uint8)
         else:
             return None
+        kernel: Any = self.kernel  # a compiled one, because it checks records
+        if number is not None:
+            if report.number is not None:
+                to, to_code = report.number
+                made = kernel.privatize_number(
+                    FRESH, self.first_block, number, dtype.itemsize, form is CATEGORY, to_code, clip
+                )
+                return None if made is None else to(made)
+            record = dtype.type(number)
         out = np.empty(report.shape, report.dtype(record.dtype))
-        valid = self.kernel.privatize(FRESH, self.first_block, record, out, clip)
+        valid = kernel.privatize(FRESH, self.first_block, record, out, clip)
         return (out if out.ndim else out[()]) if valid or clip else None
 
     def piece_rows(self, records: AnyArray) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -52,6 +53,13 @@ class Format(ABC):
     @abstractmethod
     def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
         """Return the dtype of the reports of records of a given dtype."""
+
+    @cached_property
+    def number(self) -> tuple[type[Any], bool] | None:
+        """Type of a report that is one number, and whether it is a code; None for arrays and reports of several fields."""
+        dtype = self.dtype(np.dtype(np.float64))
+        is_number = not self.shape and dtype.kind in "uf" and dtype == self.dtype(np.dtype(np.float32))
+        return (dtype.type, dtype.kind == "u") if is_number else None
 
     @property
     @abstractmethod

@@ -762,7 +762,17 @@ def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mecha
 
 @each(
     "mechanism",
-    [ldp.Warner(1.0), ldp.RandomizedResponse(5, 1.0), ldp.SignBit(0, 5, 1.0), ldp.Laplace(0, 5, 1.0)],
+    [
+        ldp.Warner(1.0),
+        *(ldp.RandomizedResponse(k, 1.0) for k in (5, 300, 70_000)),
+        ldp.mechanisms.HadamardResponse(300, 1.0),
+        ldp.UnaryEncoding(300, 1.0),
+        ldp.SignBit(0, 5, 1.0),
+        ldp.Laplace(0, 5, 1.0),
+        ldp.mechanisms.Window(0, 5, 1.0),
+        ldp.Bins([1.0, 4.0], 1.0),
+        ldp.Residue(1.0, 0.0, 3, 1.0),
+    ],
     ids=repr,
 )
 def test_scalars_of_every_type_take_the_short_path(mechanism, monkeypatch):
@@ -776,7 +786,15 @@ def test_scalars_of_every_type_take_the_short_path(mechanism, monkeypatch):
         made = mechanism._pipeline.single(number, mechanism.report, False)
         assert made is not None
         assert type(made) is type(report)
-        assert made == report
+        assert_same(np.asarray(made), np.asarray(report))
+    outside = [-9, 7.5, math.nan, -math.inf, np.float32(9), np.float64(1e300)] if mechanism.domain.clips else []
+    for number in outside:
+        expected = mechanism.privatize(np.array([number]), rng=SEED, clip=True)[0]
+        made = mechanism._pipeline.single(number, mechanism.report, True)
+        assert type(made) is type(expected)
+        assert made == expected
+        if mechanism.domain.first_invalid(np.array([float(number)])) == 0:
+            assert mechanism._pipeline.single(number, mechanism.report, False) is None
     other = [np.timedelta64(1, "s"), np.longdouble(1), np.complex128(1), Decimal(1), "1"]
     other += [] if isinstance(mechanism, ldp.Warner) else [True, np.True_]
     for thing in other:

@@ -3,12 +3,22 @@ from cpython.buffer cimport PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyO
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from ldpfast._core.blocks cimport close_key, fresh_key, load_key, size_index
 from ldpfast._core.kernels cimport KEY_BYTES, key_open, key_wipe, stream_key
 
 cdef size_t SCRATCH_BYTES = 65536  # bytes of reports that are drawn and then counted, so that they stay in cache
+
+
+# A number or code in memory, as a record or a report.
+cdef union single_item:
+    double number
+    float single
+    uint8_t code_8
+    uint16_t code_16
+    uint32_t code_32
+    uint64_t code_64
 
 
 cdef class Kernel:
@@ -109,6 +119,53 @@ cdef class Kernel:
         finally:
             close_key(&k)
         return valid
+
+    def privatize_number(self, key, uint64_t block, x, Py_ssize_t item_bytes, bint is_code, bint to_code, bint clip=False):
+        """Return the report of a single number, as a number of Python. `key`, `block` and `clip` are those of `privatize`.
+
+        For kernels whose records and reports are single items. The kernel reads `x` as a floating-point number, or as a code if
+        `is_code` is true; `to_code` is the same for the report. Returns None if the record may be invalid and `clip` is false.
+        """
+        cdef single_item record, report
+        cdef stream_key k
+        cdef int size = size_index(item_bytes)
+        cdef Py_ssize_t report_bytes = self.report_size or item_bytes
+        cdef bint valid
+        if self.by_size[size] is NULL or self.items != 1 or self.report_items != 1 or report_bytes > 8:
+            raise ValueError("a number does not fit the kernel")
+        if not is_code:
+            if item_bytes == 8:
+                record.number = x
+            else:
+                record.single = x
+        elif item_bytes == 1:
+            record.code_8 = x
+        elif item_bytes == 2:
+            record.code_16 = x
+        elif item_bytes == 4:
+            record.code_32 = x
+        else:
+            record.code_64 = x
+        if key is None:
+            fresh_key(&k)
+        else:
+            load_key(key, &k)
+        try:
+            if clip and self.clip_by_size[size] is not NULL:
+                self.clip_by_size[size](self.clip_params, &record, 1, &record)
+            valid = not self.by_size[size](self.params, &k, block, &record, 1, &report)
+        finally:
+            key_wipe(&record, sizeof(record))
+            close_key(&k)
+        if not valid and not clip:
+            return None
+        if not to_code:
+            return report.number if report_bytes == 8 else report.single
+        if report_bytes == 1:
+            return report.code_8
+        if report_bytes == 2:
+            return report.code_16
+        return report.code_32 if report_bytes == 4 else report.code_64
 
     def privatize_each(self, const uint8_t[:, ::1] keys, x, out):
         """Fill `out` with the reports of the contiguous records `x`, each as the only record of block 0 of its own key.
