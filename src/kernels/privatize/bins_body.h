@@ -7,9 +7,10 @@ static int NAME(privatize_bins)(const void *params, stream_key *key, uint64_t bl
     int invalid = 0;
     for (size_t at = 0; at < n; at += CODE_PIECE) {
         const size_t now = n - at < CODE_PIECE ? n - at : CODE_PIECE;
-        uint8_t symbol[CODE_PIECE] LDP_ALIGNED = {0};
+        uint8_t symbol[CODE_PIECE] LDP_ALIGNED;
         REAL value[CODE_PIECE] LDP_ALIGNED; /* records are read once */
         memcpy(value, (const REAL *)records + at, now * sizeof *value);
+        memset(symbol, 0, now);
         for (size_t c = 0; c + 1 < p->answer.k; c++) {
             const double cut = p->cuts[c];
             for (size_t i = 0; i < now; i++) /* vector loop */

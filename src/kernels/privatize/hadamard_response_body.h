@@ -15,11 +15,12 @@ LDP_INLINE uint32_t NAME(set_parity)(uint32_t truth, uint32_t tails, uint32_t co
     return code ^ (row & -row & -((parity ^ tails) & 1));
 }
 
-/* Draws uniform codes, with other bits above them, and 1 (tails) or 0 for the private coins of n <= CODE_PIECE records. */
+/* Draws uniform codes, with other bits above them, and 1 (tails) or 0 for the private coins of n records: at most CODE_PIECE, or
+ * WIDE_PIECE with two words each. */
 static void NAME(draw_codes)(const hadamard_response *p, stream *s, uint32_t *code, uint32_t *tails, size_t n)
 {
     const uint32_t heads = (uint32_t)p->heads, shift = 32 - (uint32_t)p->bits;
-    uint64_t word[CODE_PIECE] LDP_ALIGNED;
+    uint64_t word[WIDE_PIECE] LDP_ALIGNED;
     stream_draw(s, code, blocks_for(n, 4));
     if (p->bits == 64) {
         stream_draw(s, word, blocks_for(n, 8));
@@ -44,11 +45,12 @@ static void NAME(draw_codes)(const hadamard_response *p, stream *s, uint32_t *co
         const uint32_t mask = p->mask, last = p->k - 1;                                                                       \
         stream s = stream_open(key, STREAM_HADAMARD_RESPONSE, block);                                                         \
         uint32_t code[CODE_PIECE] LDP_ALIGNED, tails[CODE_PIECE] LDP_ALIGNED;                                                 \
+        const size_t piece = p->bits < 32 ? CODE_PIECE : WIDE_PIECE;                                                          \
         in_type most = 0;                                                                                                     \
-        for (size_t at = 0; at < n; at += CODE_PIECE) {                                                                       \
+        for (size_t at = 0; at < n; at += piece) {                                                                            \
             const in_type *x = (const in_type *)records + at;                                                                 \
             out_type *report = (out_type *)reports + at;                                                                      \
-            const size_t now = n - at < CODE_PIECE ? n - at : CODE_PIECE;                                                     \
+            const size_t now = n - at < piece ? n - at : piece;                                                               \
             NAME(draw_codes)(p, &s, code, tails, now);                                                                        \
             for (size_t i = 0; i < now; i++) {                                                                                \
                 const uint32_t record = x[i], truth = record < last ? record : last;                                          \

@@ -11,14 +11,15 @@
     static int respond_wide_##type(const randomized_response *p, stream *s, const uint##type##_t *x, size_t n, \
                                    uint##type##_t *out)                                                        \
     {                                                                                                          \
-        uint64_t word[CODE_PIECE] LDP_ALIGNED, most = 0;                                                       \
-        stream_draw(s, word, blocks_for(n, 8));                                                                \
+        uint64_t word[WIDE_PIECE] LDP_ALIGNED, most = 0;                                                       \
         for (size_t i = 0; i < n; i++) {                                                                       \
+            if (i % WIDE_PIECE == 0)                                                                           \
+                stream_draw(s, word, blocks_for(n - i < WIDE_PIECE ? n - i : WIDE_PIECE, 8));                  \
             const uint64_t record = x[i], truth = record < p->k - 1 ? record : p->k - 1;                       \
-            const uint64_t past = word[i] - p->direct;                                                         \
+            const uint64_t u = word[i % WIDE_PIECE], past = u - p->direct;                                     \
             uint64_t other = high_product_u64(past, p->reciprocal);                                            \
             other += past - other * p->words_per_symbol >= p->words_per_symbol;                                \
-            const uint64_t replaced = -(uint64_t)(word[i] >= p->direct);                                       \
+            const uint64_t replaced = -(uint64_t)(u >= p->direct);                                             \
             out[i] = (uint##type##_t)((truth & ~replaced) | (other & replaced));                               \
             most = record > most ? record : most;                                                              \
         }                                                                                                      \

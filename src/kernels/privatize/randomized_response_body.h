@@ -29,13 +29,16 @@ static int NAME(respond)(const randomized_response *p, stream *s, const uint8_t 
 static int NAME(respond_bit)(const randomized_response *p, stream *s, const uint8_t *x, size_t n, uint8_t *out)
 {
     const uint64_t keep = p->direct + p->words_per_symbol;
-    uint64_t word[CODE_PIECE] LDP_ALIGNED;
+    uint64_t word[WIDE_PIECE] LDP_ALIGNED;
     uint8_t most = 0;
-    stream_draw(s, word, blocks_for(n, 8));
-    for (size_t i = 0; i < n; i++) { /* vector loop */
-        uint8_t record = x[i];
-        out[i] = (uint8_t)((record < 1 ? record : 1) ^ (word[i] >= keep));
-        most = record > most ? record : most;
+    for (size_t at = 0; at < n; at += WIDE_PIECE) {
+        const size_t now = n - at < WIDE_PIECE ? n - at : WIDE_PIECE;
+        stream_draw(s, word, blocks_for(now, 8));
+        for (size_t i = 0; i < now; i++) { /* vector loop */
+            uint8_t record = x[at + i];
+            out[at + i] = (uint8_t)((record < 1 ? record : 1) ^ (word[i] >= keep));
+            most = record > most ? record : most;
+        }
     }
     return most > 1;
 }

@@ -42,11 +42,14 @@ LDP_INLINE void NAME(bits_wide)(const sign_bit *p, stream *s, const REAL *x, siz
 {
     const double lower = p->lower, per_range = p->per_range;
     const uint64_t low = p->low, span = p->span;
-    uint64_t word[CODE_PIECE] LDP_ALIGNED;
-    stream_draw(s, word, blocks_for(n, 8));
-    for (size_t i = 0; i < n; i++) { /* vector loop */
-        double u = clamp_unit(((double)x[i] - lower) * per_range, 0.5);
-        out[i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));
+    uint64_t word[WIDE_PIECE] LDP_ALIGNED;
+    for (size_t at = 0; at < n; at += WIDE_PIECE) {
+        const size_t now = n - at < WIDE_PIECE ? n - at : WIDE_PIECE;
+        stream_draw(s, word, blocks_for(now, 8));
+        for (size_t i = 0; i < now; i++) { /* vector loop */
+            double u = clamp_unit(((double)x[at + i] - lower) * per_range, 0.5);
+            out[at + i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));
+        }
     }
 }
 
@@ -70,7 +73,7 @@ static int NAME(privatize_sign_bit)(const void *params, stream_key *key, uint64_
             REAL padded[CODE_PIECE];
             uint8_t bits[CODE_PIECE];
             memcpy(padded, x, now * sizeof *x);
-            for (size_t i = now; i < CODE_PIECE; i++)
+            for (size_t i = now; i % 64 > 0; i++)
                 padded[i] = (REAL)p->upper;
             NAME(bits_narrow)(p, &s, padded, now, bits, &e);
             memcpy(out, bits, now);

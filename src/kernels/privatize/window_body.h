@@ -98,7 +98,7 @@ static int NAME(privatize_window)(const void *params, stream_key *key, uint64_t 
             REAL padded[CODE_PIECE];
             uint8_t codes[CODE_PIECE];
             memcpy(padded, x, now * sizeof *x);
-            for (size_t i = now; i < CODE_PIECE; i++)
+            for (size_t i = now; i % 64 > 0; i++)
                 padded[i] = (REAL)p->upper;
             NAME(window_codes)(p, &s, padded, (now + 63) / 64 * 64, codes, &e);
             memcpy(out, codes, now);
