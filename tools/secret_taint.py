@@ -66,8 +66,8 @@ FAULTS = (
         "randomized response, u16",
         "privatize/randomized_response.c",
         "privatize/randomized_response.c",
-        "const uint64_t replaced = -(uint64_t)(word[i] >= p->direct);",
-        'uint64_t replaced = 0; if (word[i] >= p->direct) { __asm__ volatile(""); replaced = ~replaced; }',
+        "const uint64_t replaced = -(uint64_t)(u >= p->direct);",
+        'uint64_t replaced = 0; if (u >= p->direct) { __asm__ volatile(""); replaced = ~replaced; }',
     ),
     Fault(
         "a table at an index that depends on the record",
@@ -90,9 +90,9 @@ FAULTS = (
         "sign bit, 64 bits, f64",
         "privatize/sign_bit.c",
         "privatize/sign_bit_body.h",
-        "out[i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));",
-        "out[i] = 0; if (word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1))) "
-        '{ __asm__ volatile(""); out[i] = 1; }',
+        "out[at + i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));",
+        "out[at + i] = 0; if (word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1))) "
+        '{ __asm__ volatile(""); out[at + i] = 1; }',
     ),
     Fault(
         "a loop over the ones of the reports",

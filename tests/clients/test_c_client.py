@@ -442,8 +442,8 @@ PLANTED = {
         'found.symbol = last; if (value->category < last) { __asm__ volatile(""); found.symbol = value->category; }',
     ),
     "a branch on a private coin": (
-        "const uint64_t replaced = -(uint64_t)(word[i] >= p->direct);",
-        'uint64_t replaced = 0; if (word[i] >= p->direct) { __asm__ volatile(""); replaced = ~replaced; }',
+        "const uint64_t replaced = -(uint64_t)(u >= p->direct);",
+        'uint64_t replaced = 0; if (u >= p->direct) { __asm__ volatile(""); replaced = ~replaced; }',
     ),
     "a branch on the private coin of a set": (
         "const uint64_t report = (bits & low) | (moved & ~low & ~(at & in_word)) | (at & in_word & own);",

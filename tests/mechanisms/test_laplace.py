@@ -19,7 +19,7 @@ from ..support.statistics import ALPHA, hoeffding_radius
 def reference_reports(mechanism, x, block=0):
     """Return the reports of a block."""
     coins = _coins.geometric(0.5, 512, 512, 1)
-    words = [reference.Words(KEY, f"LAPLACE{use}", block) for use in ("", "_TIES", "_ROUNDING")]
+    words = [reference.Words(KEY, f"LAPLACE{use}", block, 80) for use in ("", "_TIES", "_ROUNDING")]
     noise, rounding = reference.discrete_laplace(coins, *words[:2], len(x)), words[2].take(len(x), "<u2")
     expected = []
     for value, word, z in zip(x.astype(float), rounding, noise, strict=True):
@@ -38,9 +38,13 @@ def test_reports_equal_the_reference(isa, n, dtype):
 
 
 def test_a_block_has_8192_numbers():
-    """The first number of the second block has the first coins of that block."""
+    """The first number of the second block has the first coins of that block. In a block, the streams of digits and of rounding
+    take turns, with subkeys of different segments.
+    """
     mechanism, x = ldp.Laplace(-1.0, 3.0, 0.5), np.random.default_rng(1).uniform(-1, 3, 8195)
-    assert mechanism.privatize(x, rng=SEED)[8192:].tolist() == reference_reports(mechanism, x[8192:], 1)
+    reports = mechanism.privatize(x, rng=SEED).tolist()
+    assert reports[:8192] == reference_reports(mechanism, x[:8192])
+    assert reports[8192:] == reference_reports(mechanism, x[8192:], 1)
 
 
 def test_rounding_to_the_grid_preserves_the_mean():

@@ -11,10 +11,11 @@ static int toss(reader *r, coin c)
 }
 
 /* Draws the rest of coins that are equal to their threshold, in the order of the numbers, and replaces the alias. */
-static void settle_ties(const digit_group *group, size_t groups, const uint16_t *word, size_t m, reader *rest, uint16_t *value)
+static void settle_ties(const digit_group *group, size_t groups, const uint16_t *word, size_t m, const uint16_t *tie,
+                        reader *rest, uint16_t *value)
 {
     for (size_t i = 0; i < m; i++)
-        for (size_t k = 0; k < groups; k++) {
+        for (size_t k = 0; tie[i] && k < groups; k++) {
             const digit_group *g = group + k;
             const size_t index = word[i] >> GROUP_DIGITS * k & (GROUP_VALUES - 1);
             if (word[(1 + k) * m + i] == g->threshold[index] && toss(rest, g->rest[index]))

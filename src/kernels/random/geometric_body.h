@@ -1,10 +1,12 @@
 /* The digits of `groups` groups; `word` holds m indices, of which the low five bits select an entry, and then the first 16 bits
- * of m coins per group. Returns whether a coin is equal to its threshold, which has the probability 2^-16. */
-LDP_INLINE int NAME(draw_digits)(const digit_group *group, size_t groups, const uint16_t *word, size_t m, uint16_t *value)
+ * of m coins per group. Marks numbers of which a coin is equal to its threshold, which has the probability 2^-16, and returns
+ * whether there are any. */
+LDP_INLINE int NAME(draw_digits)(const digit_group *group, size_t groups, const uint16_t *word, size_t m, uint16_t *value,
+                                 uint16_t *tie)
 {
-    PER_ISA(uint16s) ties = {0};
+    PER_ISA(uint16s) all = {0};
     for (size_t i = 0; i < m; i += V_BYTES / 2) {
-        PER_ISA(uint16s) index, digits = {0};
+        PER_ISA(uint16s) index, digits = {0}, ties = {0};
         memcpy(&index, word + i, sizeof index);
 #pragma GCC unroll 3
         for (size_t k = 0; k < groups; k++) {
@@ -17,11 +19,13 @@ LDP_INLINE int NAME(draw_digits)(const digit_group *group, size_t groups, const 
             digits |= (alias ^ ((alias ^ (index & group[k].mask)) & keep)) << (GROUP_DIGITS * (int)k);
             index >>= GROUP_DIGITS;
         }
+        all |= ties;
         memcpy(value + i, &digits, sizeof digits);
+        memcpy(tie + i, &ties, sizeof ties);
     }
     uint16_t any = 0;
     for (size_t l = 0; l < V_BYTES / 2; l++)
-        any |= ties[l];
+        any |= all[l];
     return any != 0;
 }
 
@@ -29,13 +33,13 @@ LDP_INLINE int NAME(draw_digits)(const digit_group *group, size_t groups, const 
 static void NAME(append_digits)(const digit_group *group, size_t groups, const uint16_t *word, const uint16_t *sign, size_t m,
                                 int top, reader *rest, double *out)
 {
-    uint16_t value[NOISE_PIECE] LDP_ALIGNED;
+    uint16_t value[NOISE_PIECE] LDP_ALIGNED, tie[NOISE_PIECE] LDP_ALIGNED;
     const int bits = GROUP_DIGITS * (int)groups;
     const double base = (double)(1 << bits);
     const uint16_t used = (uint16_t)((1 << bits) - 1);
-    if (groups == SET_GROUPS ? NAME(draw_digits)(group, SET_GROUPS, word, m, value)
-                             : NAME(draw_digits)(group, groups, word, m, value))
-        settle_ties(group, groups, word, m, rest, value);
+    if (groups == SET_GROUPS ? NAME(draw_digits)(group, SET_GROUPS, word, m, value, tie)
+                             : NAME(draw_digits)(group, groups, word, m, value, tie))
+        settle_ties(group, groups, word, m, tie, rest, value);
     if (top)
         for (size_t i = 0; i < m; i++) /* vector loop */
             out[i] = (double)(int16_t)(value[i] ^ -(sign[i] >> 15));

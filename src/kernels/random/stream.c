@@ -2,18 +2,20 @@
 
 enum { NO_SEGMENT = -1 };
 
-/* Derives the subkey of a span and segment, unless it is in use. */
-LDP_INLINE void use_subkey(stream_key *key, uint64_t span, uint32_t segment)
+/* Returns the subkey of a span and segment; derives it unless it is in use. */
+LDP_INLINE const aes_schedule *use_subkey(stream_key *key, uint64_t span, uint32_t segment)
 {
-    if (key->span == span && key->segment == segment)
-        return;
+    stream_subkey *own = &key->subkey[segment > 0];
+    if (own->span == span && own->segment == segment)
+        return &own->schedule;
     uint8_t bytes[KEY_BYTES];
     const aes_input input = {2 * segment | (uint64_t)STREAM_SUBKEY << 32, span};
     aes_counter(&key->master, input, bytes, KEY_BYTES / AES_BLOCK);
-    aes_expand(bytes, &key->subkey);
+    aes_expand(bytes, &own->schedule);
     key_wipe(bytes, sizeof bytes);
-    key->span = span;
-    key->segment = segment;
+    own->span = span;
+    own->segment = segment;
+    return &own->schedule;
 }
 
 void stream_draw(stream *s, void *out, size_t blocks)
@@ -27,8 +29,7 @@ void stream_draw(stream *s, void *out, size_t blocks)
         const uint64_t left = ((uint64_t)1 << SEGMENT_BITS) - s->next % ((uint64_t)1 << SEGMENT_BITS);
         const uint64_t now = blocks < left ? blocks : left;
         const aes_input input = {s->next | (uint64_t)s->id << 32, s->block};
-        use_subkey(s->key, s->block >> SPAN_BITS, (uint32_t)(s->next >> SEGMENT_BITS));
-        aes_counter(&s->key->subkey, input, to, now);
+        aes_counter(use_subkey(s->key, s->block >> SPAN_BITS, (uint32_t)(s->next >> SEGMENT_BITS)), input, to, now);
         s->next += now;
         to += now * AES_BLOCK;
         blocks -= now;
@@ -38,8 +39,10 @@ void stream_draw(stream *s, void *out, size_t blocks)
 void key_open(stream_key *key, const uint8_t *bytes)
 {
     aes_expand(bytes, &key->master);
-    key->span = 0;
-    key->segment = (uint32_t)NO_SEGMENT;
+    for (int i = 0; i < 2; i++) {
+        key->subkey[i].span = 0;
+        key->subkey[i].segment = (uint32_t)NO_SEGMENT;
+    }
     key->exhausted = 0;
 }
 

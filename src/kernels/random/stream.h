@@ -13,11 +13,17 @@
 
 enum { KEY_BYTES = 32, SPAN_BITS = 12, SEGMENT_BITS = 11 };
 
-/* A key and the subkey in use. Each thread has a copy of its own. */
 typedef struct {
-    aes_schedule master, subkey;
-    uint64_t span;      /* of the subkey: record block >> SPAN_BITS */
-    uint32_t segment;   /* of the subkey: counter >> SEGMENT_BITS; all ones where there is none yet */
+    aes_schedule schedule;
+    uint64_t span;    /* record block >> SPAN_BITS */
+    uint32_t segment; /* counter >> SEGMENT_BITS; all ones where there is no subkey yet */
+} stream_subkey;
+
+/* A key and the subkeys in use: of the first segment, and of another one, for long and short streams take turns. Each thread has
+ * a copy of its own. */
+typedef struct {
+    aes_schedule master;
+    stream_subkey subkey[2];
     uint32_t exhausted; /* a stream has reached the end of its counter */
 } stream_key;
 
