@@ -594,6 +594,8 @@ def test_persons_in_every_kind_of_column():
     for dtype in ("int8", "uint8", "int64", "uint64"):
         persons = np.arange(200).astype(dtype) if dtype != "int8" else np.arange(200).astype(np.int16)
         assert np.array_equal(numbers, mechanism.privatize(x, rng=ldp.PersonKeys(SECRET, persons, question="q")))
+        nobody = ldp.PersonKeys(SECRET, persons[:0], question="q")
+        assert mechanism.privatize(x[:0], rng=nobody).shape == (0,)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core import person, series, sgd, survey, tally
+from ldpfast._core import order, person, series, sgd, survey, tally
 
 from ..support.cases import each
 from ..support.errors import raises
@@ -33,6 +33,26 @@ def test_kernels_reject_arrays_of_wrong_sizes(mechanism):
     with raises(ValueError, "buffer source array is read-only"):
         kernel.privatize(KEY, 0, x, read_only)
     assert not read_only.flags.writeable
+    keys, each_good = np.zeros((4, 32), np.uint8), "keys, records and reports do not fit together"
+    assert kernel.privatize_each(keys, x, good.copy()) in (True, False)
+    for own, to in ((keys[:3], good), (keys, good[:3]), (np.zeros((4, 31), np.uint8), good)):
+        with raises(ValueError, each_good):
+            kernel.privatize_each(own, x, to.copy())
+    with raises(ValueError, each_good):
+        kernel.privatize_each(keys[:2], x[::2], good[:2].copy())  # records with gaps
+
+
+@each(
+    "mechanism, item_bytes",
+    [
+        (ldp.L2Ball(3, 1.0), 8),  # records are vectors
+        (ldp.UnaryEncoding(9, 1.0), 1),  # reports are vectors
+        (ldp.SignBit(0, 1, 1.0), 1),  # records are no codes
+    ],
+)
+def test_kernels_reject_a_single_number_where_items_are_others(mechanism, item_bytes):
+    with raises(ValueError, "a number does not fit the kernel"):
+        mechanism._pipeline.kernel.privatize_number(KEY, 0, 1, item_bytes, True, True)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +70,23 @@ def test_tallies_reject_states_of_a_wrong_size(add, reports, state):
     with raises(ValueError, "reports and state do not fit together"):
         add(reports, state)
     assert not state.any()
+
+
+@each(
+    "ranks, scratch",
+    [
+        ((-1, 0, 1, 2, 1), 2),
+        ((1, 0, 1, 2, 1), 2),
+        ((0, 1, 2, 1, 1), 2),
+        ((0, 1, 2, 3, 1), 4),
+        ((0, 2, 2, 2, 1), 4),
+        ((0, 1, 1, 2, 1), 1),
+    ],
+)
+def test_spreads_reject_ranks_that_do_not_fit(ranks, scratch):
+    assert order.spread(np.arange(3.0), 0.0, 0, 1, 1, 2, 1, np.empty(2)) == 2
+    with raises(ValueError, "the ranks do not fit the data"):
+        order.spread(np.arange(3.0), 0.0, *ranks, np.empty(scratch))
 
 
 MEDIAN = sgd.MedianSGD(0.0, 1.0, 0.1, -0.1, 1 << 63, 64, False)
