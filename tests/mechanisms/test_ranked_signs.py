@@ -177,16 +177,19 @@ def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa):
 
 def test_a_size_is_a_member_exactly_up_to_its_limit(isa):
     """All limits of the largest size are its word, the third of a person, then one less: its rank gets the other sign."""
-    mechanism, limits, found = ldp.RankedSigns(3, 2.0), limits_of(3), []
-    word = int(reference.Words(FIXED_KEY, "FRAME_COINS", 0).take(3, "<u8")[-1])
+    mechanism, limits, last_bits = ldp.RankedSigns(3, 2.0), limits_of(3), set()
     largest = sum(abs(w) for w in mechanism._coin.weights) + 1
-    for limit in (word, word - 1):
-        changed, out = limits.copy(), np.empty((1, 2), np.uint64)
-        changed[-largest:] = limit
-        kernel = privatize.RankedSigns(3, 1.0, 1.0, 100.0, mechanism._coin, changed)
-        kernel.privatize(stream.Stream(FIXED_KEY), 0, np.zeros((1, 3)), out)
-        found.append(int(out[0, 1]))
-    assert found[0] != found[1]
+    for key in (bytes([number]) * 32 for number in range(6)):
+        word, found = int(reference.Words(key, "FRAME_COINS", 0).take(3, "<u8")[-1]), []
+        for limit in (word, word - 1):
+            changed, out = limits.copy(), np.empty((1, 2), np.uint64)
+            changed[-largest:] = limit
+            kernel = privatize.RankedSigns(3, 1.0, 1.0, 100.0, mechanism._coin, changed)
+            kernel.privatize(stream.Stream(key), 0, np.zeros((1, 3)), out)
+            found.append(int(out[0, 1]))
+        assert found[0] != found[1]
+        last_bits.add(word % 2)
+    assert last_bits == {0, 1}
 
 
 # Guarantee ------------------------------------------------------------------------------------------------------------
