@@ -382,7 +382,7 @@ class GaussianMean(Described):
 
         Notes
         -----
-        About 1.5 ns per person, and 5 ms (20 if sigma is unknown); memory does not depend on n.
+        About 1.5 ns per person, and 1.5 ms (5 if sigma is unknown); memory does not depend on n.
         """
         domain = Reals()
         domain.check_clip(clip)

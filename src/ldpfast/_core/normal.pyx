@@ -1,5 +1,5 @@
 """Probabilities of periodic and plain cells under a normal distribution."""
-from libc.math cimport M_PI, M_SQRT1_2, cos, erfc, exp, floor, isinf, sin, sqrt
+from libc.math cimport M_PI, M_SQRT1_2, cos, erfc, exp, fabs, floor, isinf, sin, sqrt
 
 # sigma / period below which the distribution is summed over periods, else over harmonics; both are accurate to 1e-14
 NARROW = 0.125
@@ -21,21 +21,52 @@ cdef inline double density(double x) noexcept nogil:
     return exp(-0.5 * x * x) / sqrt(2 * M_PI)
 
 
-cdef inline void add_interval(double low, double high, double sigma, bint derive, sums *s) noexcept nogil:
-    """Add the probability of low <= X < high for X ~ N(0, sigma^2), and its derivatives by the mean and by sigma."""
-    cdef double a = low / sigma, b = high / sigma, at_a, at_b
-    if a >= FAR or b <= -FAR:
-        return
-    a, b = max(a, -FAR), min(b, FAR)  # finite
-    # The tail that does not cancel.
-    if a > 0:
-        s.value += 0.5 * (erfc(a * M_SQRT1_2) - erfc(b * M_SQRT1_2))
-    else:
-        s.value += 0.5 * (erfc(-b * M_SQRT1_2) - erfc(-a * M_SQRT1_2))
-    if derive:
-        at_a, at_b = density(a), density(b)
-        s.by_mu += (at_a - at_b) / sigma
-        s.by_sigma += (a * at_a - b * at_b) / sigma
+cdef struct border:
+    double at, tail, density  # in standard deviations from the mean; probability of what is farther on its side
+
+
+cdef inline border border_of(double at, bint derive) noexcept nogil:
+    if at <= -FAR or at >= FAR:
+        return border(-FAR if at < 0 else FAR, 0, 0)
+    return border(at, 0.5 * erfc(fabs(at) * M_SQRT1_2), density(at) if derive else 0)
+
+
+cdef inline double between(const border *a, const border *b) noexcept nogil:
+    """Return the probability between two borders, as a difference of tails that do not cancel."""
+    if a.at > 0:
+        return a.tail - b.tail
+    return b.tail - a.tail if b.at < 0 else 1 - b.tail - a.tail
+
+
+cdef void fill_by_intervals(const double *low, const double *high, Py_ssize_t cells, double origin, double period,
+                            const double[::1] mean, double sigma, bint derive, Py_ssize_t first, double[:, ::1] value,
+                            double[:, ::1] by_mu, double[:, ::1] by_sigma) noexcept nogil:
+    """Fill the columns of neighboring cells with sums of their intervals in three periods; an infinite period has one."""
+    cdef Py_ssize_t i, j
+    cdef double at, shift
+    cdef int turn, last = 0 if isinf(period) else 1
+    cdef border a, b
+    for i in range(mean.shape[0]):
+        for j in range(first, first + cells):
+            value[i, j] = 0
+            if derive:
+                by_mu[i, j] = by_sigma[i, j] = 0
+        at = mean[i] - origin
+        if last:
+            at = remainder(at, period)
+        for turn in range(-last, last + 1):
+            shift = turn * period if turn else 0
+            a = border_of((low[0] - at + shift) / sigma, derive)
+            for j in range(cells):
+                if a.at >= FAR:
+                    break
+                b = border_of((high[j] - at + shift) / sigma, derive)
+                if b.at > -FAR:
+                    value[i, first + j] += between(&a, &b)
+                    if derive:
+                        by_mu[i, first + j] += (a.density - b.density) / sigma
+                        by_sigma[i, first + j] += (a.at * a.density - b.at * b.density) / sigma
+                a = b
 
 
 cdef void fill_by_harmonics(double low, double high, double origin, double period, const double[::1] mean, double sigma,
@@ -81,31 +112,21 @@ def cell_probabilities(const double[::1] low, const double[::1] high, const doub
     Cell j is [low, high) + origin, and its copies one period apart; with an infinite period there are none. Rows of the
     tables are means, columns are cells.
     """
-    cdef Py_ssize_t cells = low.shape[0], points = mean.shape[0], i, j
+    cdef Py_ssize_t cells = low.shape[0], points = mean.shape[0], j = 0, end
     cdef bint derive = by_mu is not None
-    cdef double at
-    cdef int shift
-    cdef sums total
     if (not cells == high.shape[0] == origin.shape[0] == period.shape[0] or value.shape[0] != points
             or value.shape[1] != cells or derive and (by_mu.shape[0] != points or by_mu.shape[1] != cells
                                                       or by_sigma is None or by_sigma.shape[0] != points
                                                       or by_sigma.shape[1] != cells)):
         raise ValueError("cells, means and tables do not fit together")
     with nogil:
-        for j in range(cells):
+        while j < cells:
+            end = j + 1
             if sigma >= narrow * period[j]:
                 fill_by_harmonics(low[j], high[j], origin[j], period[j], mean, sigma, derive, j, value, by_mu, by_sigma)
-                continue
-            for i in range(points):
-                at = mean[i] - origin[j]
-                total = sums(0, 0, 0)
-                if isinf(period[j]):
-                    add_interval(low[j] - at, high[j] - at, sigma, derive, &total)
-                else:
-                    at = remainder(at, period[j])
-                    for shift in range(-1, 2):
-                        add_interval(low[j] - at + shift * period[j], high[j] - at + shift * period[j], sigma, derive,
-                                     &total)
-                value[i, j] = total.value
-                if derive:
-                    by_mu[i, j], by_sigma[i, j] = total.by_mu, total.by_sigma
+            else:
+                while end < cells and low[end] == high[end - 1] and origin[end] == origin[j] and period[end] == period[j]:
+                    end += 1
+                fill_by_intervals(&low[j], &high[j], end - j, origin[j], period[j], mean, sigma, derive, j, value, by_mu,
+                                  by_sigma)
+            j = end
