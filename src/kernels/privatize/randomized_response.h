@@ -22,11 +22,11 @@ typedef struct {
 /* Records per block and per piece, for all mechanisms whose report is one code. The words of a piece are drawn just before they
  * are used: encryption, arithmetic and access to memory then overlap. A client has one record, and little room on the stack. */
 #if !defined(LDP_FREESTANDING)
-enum { CODE_PIECE = 1024 };
+enum { CODE_PIECE = 512 };
 #else
 enum { CODE_PIECE = 64 };
 #endif
-enum { CODE_ROWS = 2048, WIDE_PIECE = CODE_PIECE / 4 }; /* WIDE_PIECE: with words of 64 bits */
+enum { CODE_ROWS = 2048, WIDE_PIECE = CODE_PIECE / 2 }; /* WIDE_PIECE: with words of 64 bits */
 
 /* Records and reports: categories in the smallest unsigned type that holds k - 1. */
 privatize_fn privatize_randomized_response_u8, privatize_randomized_response_u16, privatize_randomized_response_u32,
