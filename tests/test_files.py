@@ -347,14 +347,17 @@ def test_bytes_that_are_no_text_are_no_categories(tmp_path, suffix):
                 assert error_message(path, "x", CATEGORIES) == fault
 
 
-@pytest.mark.parametrize("suffix", ["feather", "parquet"])
-def test_text_in_columns_of_arrow_that_is_not_unicode(tmp_path, suffix):
-    path, write = tmp_path / f"a.{suffix}", {"feather": feather.write_feather, "parquet": parquet.write_table}[suffix]
+def test_text_in_feather_and_parquet_that_is_not_unicode(tmp_path):
     text = pa.array([b"yes", b"\xff"]).view(pa.string())
     for column in (text, text.dictionary_encode()):
-        write(pa.table({"x": column}), path)
+        feather.write_feather(pa.table({"x": column}), tmp_path / "a.feather")
         fault = "it is damaged, truncated or of another format"
-        assert error_message(path, "x", CATEGORIES) == f"FILE must be a readable {suffix.title()} file: {fault}"
+        assert (
+            error_message(tmp_path / "a.feather", "x", CATEGORIES) == f"FILE must be a readable Feather file: {fault}"
+        )
+        parquet.write_table(pa.table({"x": column}), tmp_path / "a.parquet")
+        fault = f"column 'x' must hold categories, got other values of type {column.type}"
+        assert error_message(tmp_path / "a.parquet", "x", CATEGORIES) == fault
 
 
 @pytest.mark.parametrize("kind", ["<U2", ">U2"])

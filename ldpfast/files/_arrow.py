@@ -14,13 +14,6 @@ from ._base import TableFile, places_in_dictionary
 class ArrowFile(TableFile):
     """Columns that are Arrow arrays."""
 
-    def valid_columns(self, batch: Any) -> list[Any]:
-        """Return the columns of a record batch, validated: Arrow trusts positions and texts of a file without a check."""
-        columns = [batch.column(name) for name in self.names]
-        for column in columns:
-            column.validate(full=True)
-        return columns
-
     def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
         pa = optional("pyarrow", "files")
         kind = values.type
@@ -37,7 +30,9 @@ class ArrowFile(TableFile):
         try:
             if pa.types.is_floating(values.type):  # NaN is no text
                 values = pc.if_else(pc.is_nan(values), None, values)
-            return values.cast(pa.string())
+            texts = values.cast(pa.string())
+            texts.validate(full=True)  # a file of strings may have bytes that are no text
+            return texts
         except pa.ArrowNotImplementedError:
             raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
         except pa.ArrowInvalid:  # bytes that are no text

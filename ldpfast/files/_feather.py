@@ -20,6 +20,9 @@ class FeatherFile(ArrowFile):
                     self._require(file.schema.names)
                     for i in range(file.num_record_batches):
                         batch = file.get_batch(i)
-                        yield self.valid_columns(batch), batch.num_rows, (i + 1) / file.num_record_batches
+                        columns = [batch.column(name) for name in self.names]
+                        for column in columns:  # Arrow trusts the positions in a file and would read beyond its buffers
+                            column.validate(full=True)
+                        yield columns, batch.num_rows, (i + 1) / file.num_record_batches
             except (pa.ArrowException, OSError):
                 raise self.unreadable("Feather") from None

@@ -21,6 +21,7 @@ class ParquetFile(ArrowFile):
                     read = 0
                     for batch in file.iter_batches(self.CHUNK_ROWS, columns=self.names, use_threads=False):
                         read += batch.num_rows
-                        yield self.valid_columns(batch), batch.num_rows, read / file.metadata.num_rows
+                        columns = [batch.column(name) for name in self.names]
+                        yield columns, batch.num_rows, read / file.metadata.num_rows
             except (pa.ArrowException, OSError):
                 raise self.unreadable("Parquet") from None
