@@ -208,7 +208,7 @@ def _aggregate(arguments: argparse.Namespace) -> int:
                         aggregator = _survey_of(path, file.schema_arrow).aggregator()
                     reader = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
                     aggregator.update(reader, batch=digest)
-            except (pa.ArrowException, OSError):
+            except (pa.ArrowException, OSError, UnicodeDecodeError):  # the last from names of columns
                 raise ValueError(
                     f"{path} must be a readable Parquet file: it is damaged, truncated or of another format"
                 ) from None

@@ -24,5 +24,5 @@ class FeatherFile(ArrowFile):
                         for column in columns:  # Arrow trusts the positions in a file and would read beyond its buffers
                             column.validate(full=True)
                         yield columns, batch.num_rows, (i + 1) / file.num_record_batches
-            except (pa.ArrowException, OSError):
+            except (pa.ArrowException, OSError, UnicodeDecodeError):  # the last from names of columns
                 raise self.unreadable("Feather") from None

@@ -23,5 +23,5 @@ class ParquetFile(ArrowFile):
                         read += batch.num_rows
                         columns = [batch.column(name) for name in self.names]
                         yield columns, batch.num_rows, read / file.metadata.num_rows
-            except (pa.ArrowException, OSError):
+            except (pa.ArrowException, OSError, UnicodeDecodeError):  # the last from names of columns
                 raise self.unreadable("Parquet") from None
