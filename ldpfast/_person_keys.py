@@ -209,7 +209,7 @@ class Persons:
         if isinstance(values, Coded):
             raise TypeError("persons must be identifiers, got a column of labels")
         if not isinstance(values, np.ndarray | list | tuple):
-            values = values.to_pylist() if hasattr(values, "to_pylist") else np.asarray(values)
+            values = _listed(values) if hasattr(values, "to_pylist") else np.asarray(values)
         array = np.asarray(values) if not isinstance(values, np.ndarray) else values
         if array.dtype.kind == "O" and array.ndim == 1:
             array = _integers(array)
@@ -251,6 +251,17 @@ class Persons:
         starts = np.repeat(self.ends[rows] - found.ends[:-1], lengths)
         found.data = self.data[starts + np.arange(found.ends[-1])] if len(rows) else self.data[:1]
         return found
+
+
+def _listed(column: Any) -> list[Any]:
+    """Return the values of an Arrow array. The messages of Arrow and of codecs hold values."""
+    try:
+        found: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError, IndexError):  # dates that Python does not have, bytes that are no text
+        raise TypeError(
+            f"persons must be integers in [-2^63, 2^63), all str, or all bytes, got invalid values of type {column.type}"
+        ) from None
+    return found
 
 
 class QuestionKeys:

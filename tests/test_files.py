@@ -360,6 +360,45 @@ def test_text_in_feather_and_parquet_that_is_not_unicode(tmp_path):
         assert error_message(tmp_path / "a.parquet", "x", CATEGORIES) == fault
 
 
+def test_persons_in_parquet_that_are_no_text(tmp_path):
+    persons = pa.array([b"a", SECRET.encode() + b"\xff"]).view(pa.string())
+    for column in (persons, persons.dictionary_encode()):
+        parquet.write_table(pa.table({"x": column, "z": list(ANSWERS[:2])}), tmp_path / "a.parquet")
+        survey = Survey({"z": CATEGORIES}, 1.0)
+        with pytest.raises(
+            TypeError, match=f"column 'x' must hold valid values, got type {re.escape(str(column.type))}"
+        ):
+            survey.run(FileTable([tmp_path / "a.parquet"], survey.column_questions), rng=ldp.PersonKeys(bytes(32), "x"))
+
+
+def test_indices_in_parquet_beyond_the_dictionary(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"x": pa.array(["yes", "no"] * 30).dictionary_encode()}), path, compression="NONE")
+    data = path.read_bytes()
+    outcomes = set()
+    for place in range(4, 120):  # of the dictionary, the indices, and their headers
+        for byte in (0, 204, 255):
+            path.write_bytes(data[:place] + bytes([byte]) + data[place + 1 :])
+            try:
+                estimate_column(path, "x", CATEGORIES, rng=1)
+            except (TypeError, ValueError) as error:
+                outcomes.add((type(error), str(error).replace(str(path), "FILE")))
+    fault = "column 'x' must hold categories, got other values of type "
+    assert any(message.startswith(fault) for _, message in outcomes)
+    assert (
+        ValueError,
+        "FILE must be a readable Parquet file: it is damaged, truncated or of another format",
+    ) in outcomes
+
+
+def test_the_shape_of_an_array_that_is_too_large(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros(4))
+    path.write_bytes(path.read_bytes().replace(b"(4,), }" + b" " * 20, b"(4" + b"6" * 20 + b",), }"))
+    fault = "it is damaged, truncated or of another format"
+    assert error_message(path, None) == f"FILE must be a readable .npy file: {fault}"
+
+
 @pytest.mark.parametrize("kind", ["<U2", ">U2"])
 def test_text_in_npy_that_is_not_unicode(tmp_path, kind):
     path = tmp_path / "a.npy"

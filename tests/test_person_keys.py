@@ -6,6 +6,7 @@ import copy
 import datetime
 import json
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -582,6 +583,22 @@ def test_the_secret_is_neither_shown_nor_saved():
     for save in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="hold a secret"):
             save(keys)
+
+
+@each(
+    "column",
+    [
+        pa.array([2**30, 1], pa.date32()),
+        pa.array([2**62, 1], pa.timestamp("s")),
+        pa.array([b"a", b"\xff"]).view(pa.string()),
+        pa.DictionaryArray.from_arrays(pa.array([0, 5], pa.int8()), pa.array(["a", "b"]), safe=False),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_persons_that_python_does_not_have_are_refused_without_their_values(column):
+    rule = re.escape("persons must be integers in [-2^63, 2^63), all str, or all bytes, got invalid values of type ")
+    with pytest.raises(TypeError, match=f"^{rule}{re.escape(str(column.type))}$"):
+        ldp.PersonKeys(SECRET, column, question="q")
 
 
 def test_persons_in_every_kind_of_column():

@@ -56,12 +56,12 @@ NAME_PAIRS = [
 ]
 NAME_PAIRS += [("ROUND_FLOOR", "ROUND_CEILING")]
 NAMES = {name: other for pair in NAME_PAIRS for name, other in (pair, pair[::-1])}
-HINTS = re.compile(
-    r"vector_size|aligned\(|prefetch|_Pragma|GCC unroll|lru_cache|\bis NULL\b|== NULL|^\s*(@|from |import |cimport )"
-)
+HINTS = re.compile(r"vector_size|aligned\(|prefetch|_Pragma|GCC unroll|lru_cache|^\s*(@|from |import |cimport )")
 PIECES = r"\w*(?:PIECE|CACHE|FETCH|TILE|SCRATCH|READER)\w*"
-PIECE_SIZE = re.compile(rf"\b{PIECES} = [^,;}}#\n]*")
+# Not where words are drawn in pieces: their sizes decide about the reports of a seed.
+PIECE_SIZE = re.compile(rf"\b(?!CODE_|WIDE_|NOISE_|SUBSET_){PIECES} = [^,;}}#\n]*")
 ALLOCATION = re.compile(r"\b(?:malloc|calloc|realloc)\([^;\n]*")
+NULL_CHECK = re.compile(r"[\w.]+ is NULL(?:\s+(?:and|or)\s+[\w.]+ is NULL)+")
 # The comparison in a loop over pieces, in a vector loop, and in a clamp.
 PIECE_LOOP = re.compile(rf"; \w+ (<) [^;\n]*; \w+ \+= {PIECES}\)")
 VECTOR_LOOP = re.compile(r"; \w+ (<) [^;\n]*; \w+\+\+\)[^\n]*/\* vector loop \*/")
@@ -180,7 +180,9 @@ def array_sizes(tokens: list[Token]) -> set[int]:
 
 def kept_characters(text: str) -> set[int]:
     """Return the positions of characters that only decide about speed or memory, and those of comparisons of equal sides."""
-    spans = [match.span() for rule in (PIECE_SIZE, ALLOCATION) for match in rule.finditer(text)]
+    draws = "stream_draw(" in text
+    rules = (ALLOCATION, NULL_CHECK) if draws else (ALLOCATION, NULL_CHECK, PIECE_SIZE)
+    spans = [match.span() for rule in rules for match in rule.finditer(text)]
     spans += [match.span(1) for rule in (PIECE_LOOP, VECTOR_LOOP) for match in rule.finditer(text)]
     spans += [match.span("sign") for rule in CLAMPS for match in rule.finditer(text)]
     return {position for start, end in spans for position in range(start, end)}

@@ -35,7 +35,7 @@ class ArrowFile(TableFile):
             return texts
         except pa.ArrowNotImplementedError:
             raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
-        except pa.ArrowInvalid:  # bytes that are no text
+        except pa.ArrowException:  # bytes that are no text, or an index outside of the dictionary
             raise TypeError(
                 f"{self.subject(name)} must hold categories, got other values of type {values.type}"
             ) from None
@@ -53,6 +53,10 @@ class ArrowFile(TableFile):
     def plain(self, name: str, values: Any) -> Any:
         pa = optional("pyarrow", "files")
         try:
-            return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-        except pa.ArrowException:  # an index outside of the dictionary; the message may quote a value
+            plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+            plain.validate(full=True)
+            return plain
+        except (
+            pa.ArrowException
+        ):  # bytes that are no text, or an index outside of the dictionary; the message may quote a value
             raise TypeError(f"{self.subject(name)} must hold valid values, got type {values.type}") from None

@@ -23,7 +23,7 @@ class NpyFile(TableFile):
     def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
         try:
             array = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError, SyntaxError, TokenError):  # the last two from its header
+        except (ValueError, OverflowError, EOFError, SyntaxError, TokenError):  # the last two from its header
             raise self.unreadable(".npy") from None
         if not isinstance(array, np.ndarray):  # an archive of several arrays
             array.close()

@@ -22,6 +22,6 @@ class ParquetFile(ArrowFile):
                     for batch in file.iter_batches(self.CHUNK_ROWS, columns=self.names, use_threads=False):
                         read += batch.num_rows
                         columns = [batch.column(name) for name in self.names]
-                        yield columns, batch.num_rows, read / file.metadata.num_rows
+                        yield columns, batch.num_rows, read / max(read, file.metadata.num_rows)
             except (pa.ArrowException, OSError, UnicodeDecodeError):  # the last from names of columns
                 raise self.unreadable("Parquet") from None

@@ -133,7 +133,7 @@ def parts(n: int, share: float, search_groups: int, second_groups: int, least: i
     result balances the error of the share against the number of slots. The last candidate, `least` slots for each group
     of the search, is always feasible if n is at least twice `least` times `search_groups`.
     """
-    best, found = math.inf, (least, 1)
+    best, found = math.inf, None
     for slots in (*range(1, MAX_SLOTS + 1), least):
         first, ideal = slots * search_groups, slots * search_groups * (1 - share) / share / second_groups
         for rest in (max(1, math.floor(ideal)), max(1, math.ceil(ideal))):
@@ -143,6 +143,7 @@ def parts(n: int, share: float, search_groups: int, second_groups: int, least: i
             error = abs(first / period - share) + slots * 1e-3
             if error < best and n > first and smallest(n, period, first, slots) >= least:
                 best, found = error, (slots, rest)
+    assert found is not None
     slots, rest = found
     search = Part(0, search_groups, slots)
     second = Part(search.stop, second_groups, rest)
