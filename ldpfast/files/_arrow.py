@@ -56,7 +56,6 @@ class ArrowFile(TableFile):
             plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
             plain.validate(full=True)
             return plain
-        except (
-            pa.ArrowException
-        ):  # bytes that are no text, or an index outside of the dictionary; the message may quote a value
+        except pa.ArrowException:  # an index outside of the dictionary, or bytes that are no text
+            # without the message, which may quote a value
             raise TypeError(f"{self.subject(name)} must hold valid values, got type {values.type}") from None

@@ -34,7 +34,11 @@ def test_kernels_reject_arrays_of_wrong_sizes(mechanism):
         kernel.privatize(KEY, 0, x, read_only)
     assert not read_only.flags.writeable
     keys, each_good = np.zeros((4, 32), np.uint8), "keys, records and reports do not fit together"
-    assert kernel.privatize_each(keys, x, good.copy()) in (True, False)
+    keys[:, 0], each_report = range(4), good.copy()
+    kernel.privatize_each(keys, x, each_report)
+    for i in range(4):
+        kernel.privatize(keys[i].tobytes(), 0, x[i : i + 1], good[i : i + 1])
+    assert np.array_equal(each_report, good)
     for own, to in ((keys[:3], good), (keys, good[:3]), (np.zeros((4, 31), np.uint8), good)):
         with raises(ValueError, each_good):
             kernel.privatize_each(own, x, to.copy())

@@ -436,9 +436,8 @@ def checked(check: Callable[[bytes], bool], data: bytes) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", UserWarning)
-        warnings.filterwarnings(
-            "ignore", "Data type alias 'a'", DeprecationWarning
-        )  # of NumPy, from the header of a file
+        # Of NumPy, from the header of a file.
+        warnings.filterwarnings("ignore", "Data type alias 'a'", DeprecationWarning)
         return check(data)
 
 
