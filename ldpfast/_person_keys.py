@@ -30,7 +30,7 @@ from ._core.person import (
     TURN,
     Prefix,
 )
-from ._frames import Coded
+from ._frames import Coded, python_values
 from ._typing import AnyArray
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 MAX_EXACT = 1 << 53
 ID_BYTES = 16  # of a report
+IDENTIFIERS = "persons must be integers in [-2^63, 2^63), all str, or all bytes"
 NO_SERIES = _schema.digest({"series": ""})  # of questions outside of surveys
 PIECE_ROWS = 4096  # records whose keys are in memory together
 
@@ -209,7 +210,9 @@ class Persons:
         if isinstance(values, Coded):
             raise TypeError("persons must be identifiers, got a column of labels")
         if not isinstance(values, np.ndarray | list | tuple):
-            values = _listed(values) if hasattr(values, "to_pylist") else np.asarray(values)
+            values = python_values(persons) if hasattr(persons, "to_pylist") else np.asarray(persons)
+            if values is None:
+                raise TypeError(f"{IDENTIFIERS}, got invalid values of type {persons.type}")
         array = np.asarray(values) if not isinstance(values, np.ndarray) else values
         if array.dtype.kind == "O" and array.ndim == 1:
             array = _integers(array)
@@ -226,9 +229,7 @@ class Persons:
         kinds = {type(value) for value in listed}
         if not kinds <= {str} and not kinds <= {bytes}:
             names = ", ".join(sorted(kind.__name__ for kind in kinds))
-            raise TypeError(
-                f"persons must be integers in [-2^63, 2^63), all str, or all bytes, got {names}: write larger integers as text"
-            )
+            raise TypeError(f"{IDENTIFIERS}, got {names}: write larger integers as text")
         if unique and len(set(listed)) != len(listed):
             count = Counter(listed).most_common(1)[0][1]
             raise ValueError(f"persons must be different, got one {count} times")
@@ -251,17 +252,6 @@ class Persons:
         starts = np.repeat(self.ends[rows] - found.ends[:-1], lengths)
         found.data = self.data[starts + np.arange(found.ends[-1])] if len(rows) else self.data[:1]
         return found
-
-
-def _listed(column: Any) -> list[Any]:
-    """Return the values of an Arrow array. The messages of Arrow and of codecs hold values."""
-    try:
-        found: list[Any] = column.to_pylist()
-    except (OverflowError, ValueError, IndexError):  # dates that Python does not have, bytes that are no text
-        raise TypeError(
-            f"persons must be integers in [-2^63, 2^63), all str, or all bytes, got invalid values of type {column.type}"
-        ) from None
-    return found
 
 
 class QuestionKeys:

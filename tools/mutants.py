@@ -3,11 +3,11 @@
 Constants, comparisons, shifts, signs, stream ids, directions and bounds are changed. These stay as they are:
 
 - comments, strings, imports, preprocessor conditions, and hints (alignment, prefetching, unrolling);
-- what decides about speed only: sizes of the pieces in which data is processed, and whether a loop over pieces has a last
-  one without data;
+- what only affects speed: sizes of the pieces in which data is processed, and whether a loop over pieces ends with an
+  empty piece;
 - what the sanitizers check: sizes of declared arrays and of allocated memory, and the ends of vector loops;
-- conditions on memory that cannot be allocated;
-- whether the border belongs to a clamp, such as ``x < y ? x : y``, whose two sides are equal there.
+- checks for memory that cannot be allocated;
+- whether the comparison in a clamp, such as ``x < y ? x : y``, is strict: its two sides are equal at the limit.
 """
 
 import ast
@@ -58,7 +58,7 @@ NAME_PAIRS += [("ROUND_FLOOR", "ROUND_CEILING")]
 NAMES = {name: other for pair in NAME_PAIRS for name, other in (pair, pair[::-1])}
 HINTS = re.compile(r"vector_size|aligned\(|prefetch|_Pragma|GCC unroll|lru_cache|^\s*(@|from |import |cimport )")
 PIECES = r"\w*(?:PIECE|CACHE|FETCH|TILE|SCRATCH|READER)\w*"
-# Not where words are drawn in pieces: their sizes decide about the reports of a seed.
+# Except pieces of random words, whose sizes affect the reports of a seed.
 PIECE_SIZE = re.compile(rf"\b(?!CODE_|WIDE_|NOISE_|SUBSET_){PIECES} = [^,;}}#\n]*")
 ALLOCATION = re.compile(r"\b(?:malloc|calloc|realloc)\([^;\n]*")
 NULL_CHECK = re.compile(r"[\w.]+ is NULL(?:\s+(?:and|or)\s+[\w.]+ is NULL)+")
@@ -179,9 +179,9 @@ def array_sizes(tokens: list[Token]) -> set[int]:
 
 
 def kept_characters(text: str) -> set[int]:
-    """Return the positions of characters that only decide about speed or memory, and those of comparisons of equal sides."""
-    draws = "stream_draw(" in text
-    rules = (ALLOCATION, NULL_CHECK) if draws else (ALLOCATION, NULL_CHECK, PIECE_SIZE)
+    """Return the positions of characters that the rules above leave out."""
+    draws_words = "stream_draw(" in text
+    rules = (ALLOCATION, NULL_CHECK) if draws_words else (ALLOCATION, NULL_CHECK, PIECE_SIZE)
     spans = [match.span() for rule in rules for match in rule.finditer(text)]
     spans += [match.span(1) for rule in (PIECE_LOOP, VECTOR_LOOP) for match in rule.finditer(text)]
     spans += [match.span("sign") for rule in CLAMPS for match in rule.finditer(text)]
@@ -191,11 +191,10 @@ def kept_characters(text: str) -> set[int]:
 def changes(tokens: list[Token], text: str, ids: list[str], is_c: bool) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and replacement of all changes."""
     left_out, kept = array_sizes(tokens) if is_c else set(), kept_characters(text)
+    left_out |= {i for i, token in enumerate(tokens) if token.start in kept}
     for i, token in enumerate(tokens):
         end, after = token.start + len(token.text), tokens[i + 1] if i + 1 < len(tokens) else token
-        if (
-            i in left_out or token.start in kept or text[token.start - 2 : token.start] == "::"
-        ):  # a memory layout of Cython
+        if i in left_out or text[token.start - 2 : token.start] == "::":  # a memory layout of Cython
             continue
         if token.kind == "number":
             yield from ((token.start, end, new) for new in number_changes(token.text))

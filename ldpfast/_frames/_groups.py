@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import optional
-from ._pieces import Coded
+from ._pieces import Coded, python_values
 
 MAX_GROUPS = 10_000
 
@@ -122,7 +122,7 @@ class Groups:
         codes = encoded.indices.cast(pa.int64()).fill_null(size).to_numpy(zero_copy_only=False).astype(np.intp)
         if len(codes) and not 0 <= codes.min() <= codes.max() <= size:
             raise ValueError(f"column {self.name!r} must have indices within its dictionary")
-        try:
-            return codes, [*encoded.dictionary.to_pylist(), None]
-        except (pa.ArrowException, OverflowError, UnicodeError, ValueError):
-            raise TypeError(f"column {self.name!r} must hold values that Python has to divide people") from None
+        values = python_values(encoded.dictionary)
+        if values is None:
+            raise TypeError(f"column {self.name!r} must hold values that Python has to divide people")
+        return codes, [*values, None]

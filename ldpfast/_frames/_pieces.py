@@ -207,6 +207,25 @@ def arrow_array(name: str, values: Any) -> Any:
         raise TypeError(f"column {name!r} must hold values of one type that Arrow has") from None
 
 
+def python_values(values: Any) -> list[Any] | None:
+    """Return the values of an Arrow array as Python objects, or None if Python cannot represent one of them.
+
+    Such values are bytes that are not valid text, dates out of range, and invalid dictionary indices. The error messages of
+    Arrow and of codecs would quote them.
+    """
+    try:
+        converted: list[Any] = values.to_pylist()
+    except (
+        ArithmeticError,
+        LookupError,
+        NotImplementedError,
+        TypeError,
+        ValueError,
+    ):  # also those of Arrow and of codecs
+        return None
+    return converted
+
+
 def arrow_buffers(values: Any) -> tuple[Any, Any]:
     """Return the buffers of values and of validity of an Arrow array; the second is None if no value is missing."""
     buffers = values.buffers()

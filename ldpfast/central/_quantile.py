@@ -178,9 +178,8 @@ def quantile(
 
     Notes
     -----
-    The target is the rank round(2 n q) / 2. O(n) time and 8 ns per record: only the records of ranks whose weights are not
-    the smallest one are sorted, about 180 / epsilon of them. The grid points take 8 bytes per record, also where `x` is a
-    memory map.
+    The target is the rank round(2 n q) / 2. O(n) time, about 8 ns per record: only the records near the target rank are
+    sorted, about 180 / epsilon of them. The grid points take 8 bytes per record, also where `x` is a memory map.
 
     References
     ----------

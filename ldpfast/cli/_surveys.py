@@ -17,7 +17,7 @@ from .._load import load
 from .._person_keys import PersonKeys
 from .._schema import read_json
 from .._warnings import warn
-from ..files import MISSING, FileTable, duplicates, open_table, require_regular
+from ..files import MISSING, FileTable, damage_errors, duplicates, open_table, require_regular
 from ..reports import SCHEMA_KEY, Aggregator, GroupedResults
 from ..survey import Choice, Mean, Survey, SurveyResult
 from ._arguments import console, generator, output_file, replaced
@@ -208,7 +208,7 @@ def _aggregate(arguments: argparse.Namespace) -> int:
                         aggregator = _survey_of(path, file.schema_arrow).aggregator()
                     reader = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
                     aggregator.update(reader, batch=digest)
-            except (pa.ArrowException, OSError, UnicodeDecodeError):  # the last from names of columns
+            except damage_errors():
                 raise ValueError(
                     f"{path} must be a readable Parquet file: it is damaged, truncated or of another format"
                 ) from None

@@ -4,6 +4,7 @@ CSV, JSON Lines, Parquet and Feather files and .npy arrays. Parquet, Feather and
 does not depend on the length of a file. Error messages name the column and the position of a record, never its value.
 """
 
+from ._arrow import damage_errors as damage_errors
 from ._base import MISSING as MISSING
 from ._file_table import FileTable
 from ._open import open_table as open_table

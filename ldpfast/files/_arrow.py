@@ -11,6 +11,11 @@ from .._extras import optional
 from ._base import TableFile, places_in_dictionary
 
 
+def damage_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that pyarrow raises for a damaged file. Column names that are not valid text raise the last one."""
+    return optional("pyarrow", "files").ArrowException, OSError, UnicodeDecodeError
+
+
 class ArrowFile(TableFile):
     """Columns that are Arrow arrays."""
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._extras import optional
-from ._arrow import ArrowFile
+from ._arrow import ArrowFile, damage_errors
 
 
 class FeatherFile(ArrowFile):
     """Columns of a Feather file, which is an Arrow file."""
 
     def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
-        pa, ipc = optional("pyarrow", "files"), optional("pyarrow.ipc", "files")
+        ipc = optional("pyarrow.ipc", "files")
         with self.path.open("rb") as raw:
             try:
                 with ipc.open_file(raw) as file:
@@ -24,5 +24,5 @@ class FeatherFile(ArrowFile):
                         for column in columns:  # Arrow trusts the positions in a file and would read beyond its buffers
                             column.validate(full=True)
                         yield columns, batch.num_rows, (i + 1) / file.num_record_batches
-            except (pa.ArrowException, OSError, UnicodeDecodeError):  # the last from names of columns
+            except damage_errors():
                 raise self.unreadable("Feather") from None

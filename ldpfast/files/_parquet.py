@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._extras import optional
-from ._arrow import ArrowFile
+from ._arrow import ArrowFile, damage_errors
 
 
 class ParquetFile(ArrowFile):
     """Columns of a Parquet file."""
 
     def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
-        pa, parquet = optional("pyarrow", "files"), optional("pyarrow.parquet", "files")
+        parquet = optional("pyarrow.parquet", "files")
         with self.path.open("rb") as raw:
             try:
                 with parquet.ParquetFile(raw, buffer_size=self.BLOCK_BYTES, pre_buffer=False) as file:
@@ -23,5 +23,5 @@ class ParquetFile(ArrowFile):
                         read += batch.num_rows
                         columns = [batch.column(name) for name in self.names]
                         yield columns, batch.num_rows, read / max(read, file.metadata.num_rows)
-            except (pa.ArrowException, OSError, UnicodeDecodeError):  # the last from names of columns
+            except damage_errors():
                 raise self.unreadable("Parquet") from None

@@ -56,7 +56,7 @@ class Format(ABC):
 
     @cached_property
     def number(self) -> tuple[type[Any], bool] | None:
-        """Type of a report that is one number, and whether it is a code; None for arrays and reports of several fields."""
+        """NumPy type of a scalar report and whether it is a code; None for arrays and reports of several fields."""
         dtype = self.dtype(np.dtype(np.float64))
         is_number = not self.shape and dtype.kind in "uf" and dtype == self.dtype(np.dtype(np.float32))
         return (dtype.type, dtype.kind == "u") if is_number else None

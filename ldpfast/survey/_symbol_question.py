@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._core.survey import MISSING, UNDECLARED, Column
 from .._extras import optional
-from .._frames import Coded, arrow_buffers, package_of
+from .._frames import Coded, arrow_buffers, package_of, python_values
 from ._questions import ColumnQuestion
 
 MAX_ENTRIES = 1 << 16  # of a table of symbols for integers
@@ -134,10 +134,10 @@ def _symbols(name: str, symbols: Symbols, values: Any) -> Column:
         except pa.ArrowException:
             raise TypeError(f"column {name!r} must hold {symbols.describe()}, got type {kind}") from None
     codes = array.indices
-    try:
-        table = symbols.table(array.dictionary.to_pylist())
-    except (pa.ArrowException, OverflowError, UnicodeError, ValueError):  # dates and texts that Python does not have
-        raise TypeError(f"column {name!r} must hold {symbols.describe()}, got other values of type {kind}") from None
+    different = python_values(array.dictionary)
+    if different is None:
+        raise TypeError(f"column {name!r} must hold {symbols.describe()}, got other values of type {kind}")
+    table = symbols.table(different)
     if len(table) == 1:  # an empty dictionary, where every value is missing
         table = np.array([symbols.missing] * 2, np.uint32)
     return Column(codes.type.to_pandas_dtype().__name__, *arrow_buffers(codes), codes.offset, len(codes), 0, table)

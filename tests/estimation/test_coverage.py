@@ -412,7 +412,7 @@ def parameters() -> Iterator[object]:
 PARAMETERS = {
     "test_intervals_of_a_family_cover_in_few_runs": (
         "family",
-        lambda: {case.family: 0 for case, _ in checks() if case.few},
+        lambda: dict.fromkeys(case.family for case, _ in checks() if case.few),
     ),
     "test_intervals_cover_in_many_runs": ("case, interval, bounds", parameters),
 }

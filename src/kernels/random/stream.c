@@ -5,17 +5,17 @@ enum { NO_SEGMENT = -1 };
 /* Returns the subkey of a span and segment; derives it unless it is in use. */
 LDP_INLINE const aes_schedule *use_subkey(stream_key *key, uint64_t span, uint32_t segment)
 {
-    stream_subkey *own = &key->subkey[segment > 0];
-    if (own->span == span && own->segment == segment)
-        return &own->schedule;
+    stream_subkey *subkey = &key->subkey[segment > 0];
+    if (subkey->span == span && subkey->segment == segment)
+        return &subkey->schedule;
     uint8_t bytes[KEY_BYTES];
     const aes_input input = {2 * segment | (uint64_t)STREAM_SUBKEY << 32, span};
     aes_counter(&key->master, input, bytes, KEY_BYTES / AES_BLOCK);
-    aes_expand(bytes, &own->schedule);
+    aes_expand(bytes, &subkey->schedule);
     key_wipe(bytes, sizeof bytes);
-    own->span = span;
-    own->segment = segment;
-    return &own->schedule;
+    subkey->span = span;
+    subkey->segment = segment;
+    return &subkey->schedule;
 }
 
 void stream_draw(stream *s, void *out, size_t blocks)

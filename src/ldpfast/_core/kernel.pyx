@@ -121,10 +121,10 @@ cdef class Kernel:
         return valid
 
     def privatize_number(self, key, uint64_t block, x, Py_ssize_t item_bytes, bint is_code, bint to_code, bint clip=False):
-        """Return the report of a single number, as a number of Python. `key`, `block` and `clip` are those of `privatize`.
+        """Return the report of one number as a Python int or float, or None if `x` may be invalid and `clip` is false.
 
-        For kernels whose records and reports are single items. The kernel reads `x` as a floating-point number, or as a code if
-        `is_code` is true; `to_code` is the same for the report. Returns None if the record may be invalid and `clip` is false.
+        The kernel must have scalar records and reports. It reads `x` as a code of `item_bytes` bytes if `is_code` is true, else as
+        a floating-point number. `to_code` tells whether the report is a code. `key`, `block` and `clip` are as for `privatize`.
         """
         cdef single_item record, report
         cdef stream_key k

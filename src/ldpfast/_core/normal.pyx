@@ -21,18 +21,19 @@ cdef inline double density(double x) noexcept nogil:
     return exp(-0.5 * x * x) / sqrt(2 * M_PI)
 
 
-cdef struct border:
-    double at, tail, density  # in standard deviations from the mean; probability of what is farther on its side
+cdef struct endpoint:
+    double at, tail, density  # `at` in standard deviations from the mean; `tail` is the probability beyond it, away from the mean
 
 
-cdef inline border border_of(double at, bint derive) noexcept nogil:
+cdef inline endpoint endpoint_of(double at, bint derive) noexcept nogil:
+    """Return the endpoint of an interval; it is moved to at most `FAR` from the mean."""
     if at <= -FAR or at >= FAR:
-        return border(-FAR if at < 0 else FAR, 0, 0)
-    return border(at, 0.5 * erfc(fabs(at) * M_SQRT1_2), density(at) if derive else 0)
+        return endpoint(-FAR if at < 0 else FAR, 0, 0)
+    return endpoint(at, 0.5 * erfc(fabs(at) * M_SQRT1_2), density(at) if derive else 0)
 
 
-cdef inline double between(const border *a, const border *b) noexcept nogil:
-    """Return the probability between two borders, as a difference of tails that do not cancel."""
+cdef inline double between(const endpoint *a, const endpoint *b) noexcept nogil:
+    """Return the probability between two endpoints, as a difference of tails that do not cancel."""
     if a.at > 0:
         return a.tail - b.tail
     return b.tail - a.tail if b.at < 0 else 1 - b.tail - a.tail
@@ -44,23 +45,23 @@ cdef void fill_by_intervals(const double *low, const double *high, Py_ssize_t ce
     """Fill the columns of neighboring cells with sums of their intervals in three periods; an infinite period has one."""
     cdef Py_ssize_t i, j
     cdef double at, shift
-    cdef int turn, last = 0 if isinf(period) else 1
-    cdef border a, b
+    cdef int turn, turns = 0 if isinf(period) else 1
+    cdef endpoint a, b
     for i in range(mean.shape[0]):
         for j in range(first, first + cells):
             value[i, j] = 0
             if derive:
                 by_mu[i, j] = by_sigma[i, j] = 0
         at = mean[i] - origin
-        if last:
+        if turns:
             at = remainder(at, period)
-        for turn in range(-last, last + 1):
+        for turn in range(-turns, turns + 1):
             shift = turn * period if turn else 0
-            a = border_of((low[0] - at + shift) / sigma, derive)
+            a = endpoint_of((low[0] - at + shift) / sigma, derive)
             for j in range(cells):
                 if a.at >= FAR:
                     break
-                b = border_of((high[j] - at + shift) / sigma, derive)
+                b = endpoint_of((high[j] - at + shift) / sigma, derive)
                 if b.at > -FAR:
                     value[i, first + j] += between(&a, &b)
                     if derive:
