@@ -90,9 +90,9 @@ FAULTS = (
         "sign bit, 64 bits, f64",
         "privatize/sign_bit.c",
         "privatize/sign_bit_body.h",
-        "out[at + i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));",
-        "out[at + i] = 0; if (word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1))) "
-        '{ __asm__ volatile(""); out[at + i] = 1; }',
+        "out[i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));",
+        "out[i] = 0; if (word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1))) "
+        '{ __asm__ volatile(""); out[i] = 1; }',
     ),
     Fault(
         "a loop over the ones of the reports",

@@ -24,9 +24,9 @@ typedef struct {
 #if !defined(LDP_FREESTANDING)
 enum { CODE_PIECE = 512 };
 #else
-enum { CODE_PIECE = 64 };
+enum { CODE_PIECE = 128 };
 #endif
-enum { CODE_ROWS = 2048, WIDE_PIECE = CODE_PIECE / 2 }; /* WIDE_PIECE: with words of 64 bits */
+enum { CODE_ROWS = 2048, WIDE_PIECE = CODE_PIECE / 2 }; /* WIDE_PIECE: with words or records of 64 bits */
 
 /* Records and reports: categories in the smallest unsigned type that holds k - 1. */
 privatize_fn privatize_randomized_response_u8, privatize_randomized_response_u16, privatize_randomized_response_u32,

@@ -21,12 +21,12 @@ static int NAME(privatize_residue)(const void *params, stream_key *key, uint64_t
     const residue *p = params;
     stream s = stream_open(key, p->answer.stream, block);
     NAME(evidence) e = {0};
-    for (size_t at = 0; at < n; at += CODE_PIECE) {
-        const size_t now = n - at < CODE_PIECE ? n - at : CODE_PIECE;
+    for (size_t at = 0; at < n; at += WIDE_PIECE) {
+        const size_t now = n - at < WIDE_PIECE ? n - at : WIDE_PIECE;
         const REAL *x = (const REAL *)records + at;
-        REAL padded[CODE_PIECE];
-        int32_t found[CODE_PIECE] LDP_ALIGNED;
-        uint8_t symbol[CODE_PIECE] LDP_ALIGNED;
+        REAL padded[WIDE_PIECE];
+        int32_t found[WIDE_PIECE] LDP_ALIGNED;
+        uint8_t symbol[WIDE_PIECE] LDP_ALIGNED;
         if (now % LANES) {
             memset(padded + now / LANES * LANES, 0, LANES * sizeof *x);
             x = memcpy(padded, x, now * sizeof *x);

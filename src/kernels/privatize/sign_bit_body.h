@@ -7,7 +7,7 @@ LDP_INLINE void NAME(bits_narrow)(const sign_bit *p, stream *s, const REAL *x, s
     enum { LANES = V_BYTES / 4 };
     const double lower = p->lower, upper = p->upper, slope = p->per_range * (double)p->span, base = (double)p->low - 0x1p31;
     const int32_t least = (int32_t)base;
-    int32_t word[CODE_PIECE] LDP_ALIGNED;
+    int32_t word[WIDE_PIECE] LDP_ALIGNED;
     stream_draw(s, word, blocks_for(n, 4));
     for (size_t i = 0; i < n; i += 64) {
         uint64_t bits = 0;
@@ -43,13 +43,10 @@ LDP_INLINE void NAME(bits_wide)(const sign_bit *p, stream *s, const REAL *x, siz
     const double lower = p->lower, per_range = p->per_range;
     const uint64_t low = p->low, span = p->span;
     uint64_t word[WIDE_PIECE] LDP_ALIGNED;
-    for (size_t at = 0; at < n; at += WIDE_PIECE) {
-        const size_t now = n - at < WIDE_PIECE ? n - at : WIDE_PIECE;
-        stream_draw(s, word, blocks_for(now, 8));
-        for (size_t i = 0; i < now; i++) { /* vector loop */
-            double u = clamp_unit(((double)x[at + i] - lower) * per_range, 0.5);
-            out[at + i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));
-        }
+    stream_draw(s, word, blocks_for(n, 8));
+    for (size_t i = 0; i < n; i++) { /* vector loop */
+        double u = clamp_unit(((double)x[i] - lower) * per_range, 0.5);
+        out[i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));
     }
 }
 
@@ -60,18 +57,18 @@ static int NAME(privatize_sign_bit)(const void *params, stream_key *key, uint64_
     stream s = stream_open(key, STREAM_SIGN_BIT, block);
     NAME(evidence) e = {0};
     int invalid = 0;
-    for (size_t at = 0; at < n; at += CODE_PIECE) {
+    for (size_t at = 0; at < n; at += WIDE_PIECE) {
         const REAL *x = (const REAL *)records + at;
         uint8_t *out = (uint8_t *)reports + at;
-        const size_t now = n - at < CODE_PIECE ? n - at : CODE_PIECE;
+        const size_t now = n - at < WIDE_PIECE ? n - at : WIDE_PIECE;
         if (p->bits == 64) {
             NAME(bits_wide)(p, &s, x, now, out);
             invalid |= OF_REAL(any_outside)(x, now, p->lower, p->upper);
         } else if (now % 64 == 0) {
             NAME(bits_narrow)(p, &s, x, now, out, &e);
         } else {
-            REAL padded[CODE_PIECE];
-            uint8_t bits[CODE_PIECE];
+            REAL padded[WIDE_PIECE];
+            uint8_t bits[WIDE_PIECE];
             memcpy(padded, x, now * sizeof *x);
             for (size_t i = now; i % 64 > 0; i++)
                 padded[i] = (REAL)p->upper;
