@@ -9,13 +9,13 @@ from typing import Any
 
 from . import _check, _schema
 from ._frames import read_by
-from ._job_counts import Counts
+from ._job_counts import TaskCounts
 from ._jobs import HeldJob, Job, RoundJob, ServerJob
 from ._person_keys import PersonKeys
 from .estimation import GaussianMean, NewtonStep
-from .estimation.protocols import Sequential
-from .mechanisms._record_question import RecordQuestion
-from .reports import Question, hash_of_batch
+from .estimation.protocols import Problem, Sequential
+from .mechanisms import Mechanism
+from .reports import Question, hash_of_batch, recipe_of
 
 ACCEPTED = "a survey, a problem, a mechanism, a GaussianMean or a NewtonStep"
 
@@ -58,11 +58,11 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
     if hasattr(what, "column_questions"):
         if column is not None:
             raise ValueError(f"column must be None for a survey, whose questions name their columns, got {column!r}")
-    elif isinstance(what, RecordQuestion):
+    elif isinstance(what, Mechanism | Problem):
         what.domain.check_clip(clip)
     if isinstance(what, Question):
-        what._check_groups(by)
-        what._require_keys(key is not None)
+        recipe_of(what).check_groups(by)
+        recipe_of(what).require_keys(key is not None)
         return Job(asked, _names(column), by, person, key, clip)
     name = type(what).__name__
     if by is not None or clip:
@@ -87,7 +87,7 @@ def _names(column: Any) -> Any:
     return tuple(column)
 
 
-def conduct(job: Job, batch: str | None, run: Callable[[Job], Counts], count_people: Callable[[], int]) -> Any:
+def conduct(job: Job, batch: str | None, run: Callable[[Job], TaskCounts], count_people: Callable[[], int]) -> Any:
     """Run a job on an engine and return its result.
 
     Parameters
@@ -117,7 +117,7 @@ def conduct(job: Job, batch: str | None, run: Callable[[Job], Counts], count_peo
     return _rounds(job, run, count_people())
 
 
-def _held(job: HeldJob, counts: Counts) -> NewtonStep:
+def _held(job: HeldJob, counts: TaskCounts) -> NewtonStep:
     """Return a server with the answers of all people about the held position."""
     server = NewtonStep.from_bytes(job.server)
     if counts["state"] is not None or counts["error"] is not None:
@@ -125,7 +125,7 @@ def _held(job: HeldJob, counts: Counts) -> NewtonStep:
     return server
 
 
-def _rounds(job: RoundJob, run: Callable[[Job], Counts], people: int) -> GaussianMean:
+def _rounds(job: RoundJob, run: Callable[[Job], TaskCounts], people: int) -> GaussianMean:
     """Return a server after all rounds."""
     server, secrets = copy(job.what()), set()
     server.plan(people)  # raises if there are too few

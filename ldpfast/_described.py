@@ -18,44 +18,40 @@ class Described:
     Subclasses are registered by their names, which saved states refer to. The first class of a name is kept,
     unless the same class is defined again.
 
-    Attributes
-    ----------
-    kind : str
-        Kind of the object, which is the name of the class in descriptions.
     """
 
-    kind: ClassVar[str]
+    _kind: ClassVar[str]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if hasattr(cls, "kind"):
-            known = _classes.setdefault(cls.kind, {}).setdefault(cls.__name__, cls)
+        if hasattr(cls, "_kind") and not vars(cls).get("saved_as"):
+            known = _classes.setdefault(cls._kind, {}).setdefault(cls.__name__, cls)
             if (known.__module__, known.__qualname__) == (cls.__module__, cls.__qualname__):
-                _classes[cls.kind][cls.__name__] = cls  # defined again, as in a notebook
+                _classes[cls._kind][cls.__name__] = cls  # defined again, as in a notebook
 
     @classmethod
-    def is_complete(cls) -> bool:
+    def _is_complete(cls) -> bool:
         """Return whether the class has instances, and is not a base class of others."""
         return cls.__init__ is not object.__init__ and not isabstract(cls)
 
     @classmethod
-    def parameter_names(cls) -> list[str]:
+    def _parameter_names(cls) -> list[str]:
         """Return the names of the parameters, in the order of the constructor."""
         return list(_names_of_arguments(cls))  # type: ignore[arg-type]
 
     @classmethod
-    def described_names(cls) -> list[str]:
+    def _described_names(cls) -> list[str]:
         """Return the names of the parameters in descriptions."""
-        return cls.parameter_names()
+        return cls._parameter_names()
 
     @classmethod
-    def omitted_names(cls) -> frozenset[str]:
+    def _omitted_names(cls) -> frozenset[str]:
         """Return the names of the parameters that descriptions leave out where they have their defaults."""
         return frozenset()
 
     def _parameters(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
-        return {name: getattr(self, name) for name in self.parameter_names()}
+        return {name: getattr(self, name) for name in self._parameter_names()}
 
     def _set(self, **values: Any) -> None:
         """Set attributes of a frozen instance, during construction."""
@@ -82,9 +78,9 @@ class Described:
         given = self._parameters()
         packed = {
             name: given[name].to_dict() if isinstance(given[name], Described) else _schema.pack(given[name])
-            for name in self.described_names()
+            for name in self._described_names()
         }
-        return {self.kind: type(self).__name__, **packed}
+        return {self._kind: type(self).__name__, **packed}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -105,7 +101,7 @@ class Described:
         TypeError, ValueError
             If `data` does not describe an object of this class and version.
         """
-        found = from_dict(data, cls.kind)
+        found = from_dict(data, cls._kind)
         if not isinstance(found, cls):
             raise ValueError(f"data must describe a {cls.__name__}, got a {type(found).__name__}")
         return found
@@ -165,13 +161,13 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
     # A parameter can have the name of a kind, but is a number or a description then.
     kind = kind or next((kind for kind in DESCRIBED if isinstance(data.get(kind), str)), "mechanism")
     load_kind(kind)
-    classes: dict[str, Any] = {name: found for name, found in _classes[kind].items() if found.is_complete()}
+    classes: dict[str, Any] = {name: found for name, found in _classes[kind].items() if found._is_complete()}
     name = data.get(kind)
     if not isinstance(name, str) or name not in classes:
         raise ValueError(f"data must name a {kind}, one of {', '.join(sorted(classes))}, got {name!r}")
     arguments = {key: value for key, value in data.items() if key != kind}
-    expected = classes[name].described_names()
-    if not set(expected) - classes[name].omitted_names() <= set(arguments) <= set(expected):
+    expected = classes[name]._described_names()
+    if not set(expected) - classes[name]._omitted_names() <= set(arguments) <= set(expected):
         raise ValueError(f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}")
     return classes[name]._from_packed(arguments)
 

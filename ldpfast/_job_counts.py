@@ -9,7 +9,7 @@ from ._load import load
 from .estimation import NewtonStep
 
 
-class Counts(TypedDict):
+class TaskCounts(TypedDict):
     """What a task returns: built-in types only, so that every version of the package can read it.
 
     An error is a result, too. A task that raised it would be repeated, and engines write the input of failed tasks, which
@@ -24,12 +24,12 @@ class Counts(TypedDict):
     error: tuple[int, str, str] | None  # partition, "TypeError" or "ValueError", and the message
 
 
-def no_counts(partitions: list[int]) -> Counts:
+def no_counts(partitions: list[int]) -> TaskCounts:
     """Return the counts of some partitions without people."""
     return {"partitions": partitions, "state": None, "groups": {}, "clipped": {}, "secret": "", "error": None}
 
 
-def merge(parts: Iterable[Counts]) -> Counts:
+def merge(parts: Iterable[TaskCounts]) -> TaskCounts:
     """Return the sum of the counts of different partitions.
 
     Raises

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from . import _schema
 from ._described import from_dict
 from ._frames import MAX_GROUPS, By, Groups, group_columns, package_of, pieces
-from ._job_counts import Counts, no_counts
+from ._job_counts import TaskCounts, no_counts
 from ._load import load
 from ._person_keys import PersonKeys, Persons
 from .domains import Reals
 from .domains._domain import Domain
 from .estimation import GaussianMean, NewtonStep
 from .mechanisms._records import RecordPiece, Records, name_of
-from .reports import Collected, GroupedAggregator
+from .reports import Counts, GroupedAggregator, aggregator_of, recipe_of
 
 FAN_IN = 16  # counts that one task merges
 REPORT = "report"  # column of messages in a privatized table
@@ -129,10 +129,10 @@ class Job:
     def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
         """Return the state of the people of a partition, and how many of their records were clipped."""
         records = self._records(partition)
-        collected = self.what()._collect(records, self.by, self._keys(records, persons), self.clip)
-        return collected.aggregator(), collected.clipped
+        counts = self.what()._counted(records, self.by, self._keys(records, persons), self.clip)
+        return aggregator_of(counts), counts.clipped
 
-    def count(self, partition: Any, number: int, persons: Any = None) -> Counts:
+    def count(self, partition: Any, number: int, persons: Any = None) -> TaskCounts:
         """Privatize and count the people of one partition.
 
         Parameters
@@ -170,7 +170,7 @@ class Job:
             return len(partition)
         return sum(piece.n for piece in pieces(partition, self.columns()))
 
-    def finish(self, counts: Counts, batch: str | None = None) -> Any:
+    def finish(self, counts: TaskCounts, batch: str | None = None) -> Any:
         """Return the aggregator of all people, with `by` the aggregators of the groups.
 
         Raises
@@ -188,7 +188,7 @@ class Job:
             raise (TypeError if kind == "TypeError" else ValueError)(message)
         if counts["state"] is None:
             groups = None if self.by is None else Groups(self.by)
-            result: Any = Collected(self.what(), groups).aggregator()
+            result: Any = aggregator_of(Counts(self.what(), groups))
         else:
             result = load(counts["state"])
             if isinstance(result, GroupedAggregator):  # in the order of one process, however tasks were merged
@@ -198,7 +198,7 @@ class Job:
         if batch is not None:
             result.name_batch(batch)
         if counts["clipped"]:
-            self.what()._warn_clipped(result.n, counts["clipped"])
+            recipe_of(self.what()).warn_clipped(result.n, counts["clipped"])
         return result
 
     def messages(self, partition: Any, number: int, persons: Any = None) -> Iterator[Any]:

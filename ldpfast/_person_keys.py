@@ -34,7 +34,7 @@ from ._frames import Coded, python_values
 from ._typing import AnyArray
 
 if TYPE_CHECKING:
-    from ._described import Described
+    pass
 
 MAX_EXACT = 1 << 53
 ID_BYTES = 16  # of a report
@@ -104,7 +104,7 @@ class PersonKeys:
         self.column = persons if isinstance(persons, str) else None
         self._persons = None if isinstance(persons, str) else Persons(persons, unique=True)
 
-    def of(self, asks: Described, records: int) -> QuestionKeys:
+    def of(self, schema: dict[str, Any], records: int) -> QuestionKeys:
         """Return the keys for the answers to one question.
 
         Raises
@@ -114,7 +114,7 @@ class PersonKeys:
         """
         if self.question is None:
             raise ValueError("question must be the name of the question in PersonKeys, got None")
-        return self.named(NO_SERIES, self.question, _schema.digest(asks.schema()), self.persons(records))
+        return self.named(NO_SERIES, self.question, _schema.digest(schema), self.persons(records))
 
     def of_persons(self, persons: Any) -> PersonKeys:
         """Return the keys with other persons: those of a piece of a table."""

@@ -12,7 +12,7 @@ from typing import Any
 from ._conduct import conduct, new_job
 from ._extras import optional
 from ._frames import require_columns
-from ._job_counts import Counts, merge
+from ._job_counts import TaskCounts, merge
 from ._jobs import FAN_IN, REPORT, Job, Secret
 
 __all__ = ["aggregate", "privatize"]
@@ -99,7 +99,7 @@ def aggregate(
 
     dask = optional("dask", "dask")
 
-    def run(job: Job) -> Counts:
+    def run(job: Job) -> TaskCounts:
         count, add = dask.delayed(job.count, pure=False), dask.delayed(merge, pure=False)
         counted = [count(part, number, persons) for number, (part, persons) in enumerate(partitions)]
         while len(counted) > FAN_IN:

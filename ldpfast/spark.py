@@ -18,7 +18,7 @@ from urllib.request import url2pathname
 from ._conduct import conduct, new_job
 from ._extras import optional
 from ._frames import require_columns
-from ._job_counts import Counts, merge, no_counts
+from ._job_counts import TaskCounts, merge, no_counts
 from ._jobs import FAN_IN, REPORT, Job, Secret
 
 __all__ = ["aggregate", "privatize"]
@@ -127,7 +127,7 @@ def aggregate(
     source = _source(data, job)
     functions = optional("pyspark.sql.functions", "spark")
 
-    def run(job: Job) -> Counts:
+    def run(job: Job) -> TaskCounts:
         counted, left = source.frame.mapInArrow(partial(_count, job, source.opened), COUNTED), source.partitions
         while left > FAN_IN:
             left = -(-left // FAN_IN)
@@ -389,7 +389,7 @@ def _of_files(fragments: Sequence[bytes], job: Job, batches: Iterator[Any]) -> I
         yield number, fragment.scanner(columns=columns, use_threads=False).to_reader()
 
 
-def _batch(number: int, counts: Counts) -> Any:
+def _batch(number: int, counts: TaskCounts) -> Any:
     """Return counts as a batch of one row."""
     pa = optional("pyarrow", "spark")
     columns = [pa.array([number], pa.int32()), pa.array([pickle.dumps(counts)], pa.binary())]

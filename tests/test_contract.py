@@ -26,6 +26,7 @@ from ldpfast._schema import canonical_json
 from ldpfast.reports import Aggregator, GroupedAggregator, Question
 from ldpfast.results import People
 from ldpfast.survey import Choice, Histogram, Mean, Repeated, YesNo
+from ldpfast.survey._questions import column_of
 
 from .support.cases import each
 from .support.examples import EXAMPLES
@@ -129,7 +130,7 @@ def answers_of(question: Any, n: int) -> np.ndarray:
         return rng.random(n) < 0.5
     if isinstance(question, Choice):
         return np.array(question.labels)[rng.integers(0, len(question.labels), n)]
-    lower, upper = question.valid_range()
+    lower, upper = column_of(question).valid_range()
     return rng.uniform(lower, upper, n)
 
 
@@ -201,7 +202,7 @@ def bits(value: Any) -> Any:
 
 def counts_of(aggregator: Aggregator) -> Any:
     """Return everything that an aggregator holds, except for its question, which takes long to write."""
-    return aggregator.n, sorted(aggregator._batches), bits(aggregator._states)
+    return aggregator.n, sorted(aggregator._counts.batches), bits(aggregator._counts.group().states)
 
 
 def test_bits_see_every_difference():
@@ -275,7 +276,7 @@ def test_counted_reports_have_the_mean_of_the_decoded_ones(name):
     case = CASES[name]
     mean = case.question.decode(case.privatize("seed")).mean(axis=0)
     size = case.question.decode(case.privatize("seed", slice(0, 1))).max()
-    found = case.collect("seed").decoded_mean().value
+    found = case.question._recipe.mean(case.collect("seed")._counts.group()).value
     np.testing.assert_allclose(found, mean, rtol=1e-9, atol=1e-6 * abs(size))
 
 
@@ -284,14 +285,14 @@ def test_counts_of_a_survey_are_those_of_its_columns(name):
     case = CASES[name]
     source = "keys" if case.only_personal else "seed"
     reports, survey = case.privatize(source), case.question
-    answered, pairs, *states = case.collect(source)._states
+    answered, pairs, *states = case.collect(source)._counts.group().states
     asked = np.array([reports.column(item).is_valid().to_numpy() for item in survey.mechanisms])
     assert answered.tolist() == asked.sum(axis=1).tolist()
-    assert pairs.tolist() == [int((asked[a] & asked[b]).sum()) for a, b in survey._layout.pairs]
+    assert pairs.tolist() == [int((asked[a] & asked[b]).sum()) for a, b in survey._recipe.pairs]
     for (item, mechanism), state in zip(survey.mechanisms.items(), states, strict=True):
         rows = b"".join(reports.column(item).drop_null().to_pylist())
         packed = np.frombuffer(rows, np.uint8).reshape(-1, mechanism.report.nbytes)
-        assert (mechanism.aggregator().update(mechanism.report.unpack(packed))._states[0] == state).all()
+        assert (mechanism.aggregator().update(mechanism.report.unpack(packed))._counts.group().states[0] == state).all()
 
 
 @each("name, source", SOURCES, ids=str)
@@ -478,8 +479,7 @@ def test_states_of_other_questions_are_refused(name):
     counted, grouped = case.collect("keys"), case.collect("keys", by=by)
     before = counted.to_bytes(), grouped.to_bytes()
     for other in others_of(case.question):
-        states = [np.zeros((1, *shape), dtype) for shape, dtype in other.state_layouts]
-        groups = GroupedAggregator(other, ["b"], states, np.zeros(1, np.int64))
+        groups = GroupedAggregator.of({"b": other.aggregator()})
         for call in (
             functools.partial(counted.merge, other.aggregator()),
             functools.partial(case.question.estimate, other.aggregator()),
@@ -535,7 +535,7 @@ def test_wrong_bytes_are_refused(name):
                 ldp.load(data[:place])
         assert ldp.load(forged(data, lambda header: None)).to_bytes() == data
         first = grouped["b"] if is_grouped else counted
-        nobody = [0] if any(state.any() for state in first._states) else []  # numbers can have the sum 0
+        nobody = [0] if any(state.any() for state in first._counts.group().states) else []  # numbers can have the sum 0
         for n in (*nobody, -1, 1 << 62, "0x7fffffffffffffff", 0.5, None):
             numbers = [n] + [4] * (len(grouped) - 1) if is_grouped else n
             with pytest.raises(ValueError, match=r"^data must "):

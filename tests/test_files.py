@@ -24,6 +24,7 @@ from ldpfast import files
 from ldpfast.files import FileTable
 from ldpfast.files._base import TableFile
 from ldpfast.survey import Answer, Choice, ColumnQuestion, Histogram, Mean, Survey, YesNo
+from ldpfast.survey._questions import column_of
 
 from .support.cases import each
 from .support.extras import remove_extras
@@ -548,7 +549,7 @@ def test_nan_in_a_column_of_numbers_is_missing_whatever_the_labels(tmp_path):
 
 def test_yes_and_no_are_spelled_in_many_ways(tmp_path):
     survey = Survey({"x": YesNo()}, 4.0)
-    for no, yes in zip(*survey.questions["x"].spellings(), strict=True):
+    for no, yes in zip(*column_of(survey.questions["x"]).spellings(), strict=True):
         path = text_file(tmp_path, "x\n" + f"{no}\n{yes}\n" * 4 + f"{yes}\n")
         assert survey.run(FileTable([path], survey.column_questions), rng=1).n == 9
     parquet.write_table(pa.table({"x": [True, False, True]}), tmp_path / "t.parquet")

@@ -202,10 +202,10 @@ def test_every_module_has_a_room():
 
 
 def test_modules_are_short_or_one_class():
-    """A module of more than 450 lines says at its head that it is one class, and has only subclasses of it beside it."""
+    """A module of more than 550 lines says at its head that it is one class, and has only subclasses of it beside it."""
     for path in modules_of(PACKAGE).values():
         text = path.read_text()
-        if path.suffix == ".py" and text.count("\n") > 450:
+        if path.suffix == ".py" and text.count("\n") > 550:
             tree = ast.parse(text)
             assert "One class; " in (ast.get_docstring(tree) or ""), path
             first, *others = (node for node in tree.body if isinstance(node, ast.ClassDef))

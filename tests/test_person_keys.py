@@ -22,6 +22,7 @@ from ldpfast._person_keys import NO_SERIES
 from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.mechanisms import SketchResponse
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
+from ldpfast.survey._questions import column_of
 
 from .support import person_keys as twin
 from .support.cases import each
@@ -65,7 +66,7 @@ def test_cmac_equals_its_twin(length):
 
 def report_of(mechanism: ldp.Mechanism, key: bytes, record) -> np.ndarray:
     out = np.zeros((1, *mechanism.report.shape), mechanism.report.dtype(record.dtype))
-    mechanism._pipeline.kernel.privatize(key, 0, record, out)
+    mechanism._recipe.kernel.privatize(key, 0, record, out)
     return out[0]
 
 
@@ -239,7 +240,7 @@ def test_clipped_records_share_the_report_of_the_nearest_valid_record(question, 
         outside[:, 0] = FAR_AWAY
     else:
         outside[:] = FAR_AWAY
-    inner = question._pipeline.mechanism_domain if question._pipeline.translate is None else None
+    inner = question._recipe.inner if question._recipe.translate is None else None
     nearest = (inner or question.domain).clip(outside)
     keys = ldp.PersonKeys(SECRET, np.arange(8), question="q")
     reports = question.privatize(outside, rng=keys, clip=True)
@@ -405,10 +406,10 @@ def test_numbers_are_rounded_up_exactly_above_the_random_number():
     keys = np.random.default_rng(1).integers(0, 256, (40, 32), dtype=np.uint8)
     for part in (0, 1, 3):
         uniform = (person.rounding_words(keys, part) >> np.uint64(11)).astype(float) * 2.0**-53
-        mean, cells = Mean(-1, 1), 2 * uniform - 1
+        mean, cells = column_of(Mean(-1, 1)), 2 * uniform - 1
         assert not mean.encoded(cells, keys, part).any()
         assert mean.encoded(cells + 2.0**-51, keys, part).all()
-        steps = Mean(0, 1, optional=True, resolution=0.125)
+        steps = column_of(Mean(0, 1, optional=True, resolution=0.125))
         expected = [int(u < 0.375) for u in uniform.tolist()]
         assert steps.encoded(np.full(40, 3, np.uint32), keys, part).tolist() == expected
         for cell, code in ((0, 0), (8, 1), (9, 2)):  # the ends, and no value

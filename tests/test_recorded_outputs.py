@@ -246,7 +246,7 @@ def of_mechanism(mechanism: ldp.Mechanism, records: np.ndarray) -> str:
     for x in kinds:
         reports = mechanism.privatize(x, rng=SEED)
         parts += [reports.tobytes(), mechanism.privatize(x[3], rng=SEED).tobytes() if len(x) > 3 else b""]
-        parts += [mechanism.aggregator().update(reports)._states[0].tobytes()]
+        parts += [mechanism.aggregator().update(reports)._counts.group().states[0].tobytes()]
         parts += [of_estimate(mechanism.run(x, rng=SEED)).encode()]
     return digest(*parts)
 

@@ -17,6 +17,7 @@ import ldpfast as ldp
 from ldpfast._limits import clopper_pearson
 from ldpfast.estimation import frequencies
 from ldpfast.privacy import Guarantee
+from ldpfast.reports import aggregator_with
 from ldpfast.results import Binomial, BoundedSum, Debiasing, Estimate, MatrixDebiasing, Normal
 
 from .support.cases import each, each_kind
@@ -317,7 +318,7 @@ def coverage(mechanism, n, populations, truth, confidence):
         warnings.simplefilter("ignore", ldp.DoubtfulWarning)
         for seen in counts:
             aggregator = mechanism.aggregator()
-            limits.append(aggregator.add([seen], n).estimate().interval(confidence))
+            limits.append(aggregator_with(aggregator.question, [seen], n).estimate().interval(confidence))
     low, high = np.moveaxis(np.array(limits), 1, 0)
     result = []
     for codes, true in zip(populations, truth, strict=True):
@@ -360,7 +361,7 @@ def test_two_codes_have_clopper_pearson_limits():
         mechanism = ldp.FiniteChannel(rows)
         matrix, n = mechanism.debiasing.matrix, 40
         for hits in range(n + 1):
-            estimate = mechanism.report.mean(mechanism, np.array([n - hits, hits]), n)
+            estimate = mechanism.report.mean(mechanism._recipe.decoding, np.array([n - hits, hits]), n)
             low, high = clopper_pearson(hits, n, 0.025)
             ends = [matrix[0] + (matrix[1] - matrix[0]) * end for end in (low, high)]
             np.testing.assert_allclose(estimate.interval(), np.sort(ends, axis=0), atol=1e-12)
@@ -376,12 +377,12 @@ def test_means_of_windows_cover_where_few_people_are_at_the_end(epsilon, start):
     """
     mechanism, n, runs = ldp.Window(0, 1, epsilon), 200, 1500
     rows = np.array(
-        [mechanism.report_state(np.array([x]), np.array([10**9]), np.random.default_rng(1)) for x in (start, 1.0)]
+        [mechanism._recipe.draw(np.array([x]), np.array([10**9]), np.random.default_rng(1)) for x in (start, 1.0)]
     )
     codes = np.array([0.995, 0.005]) @ (rows / rows.sum(axis=1, keepdims=True))
     truth, hits = codes @ mechanism.debiasing.values, 0
     for seen in np.random.default_rng(20261123).multinomial(n, codes, size=runs):
-        low, high = mechanism.aggregator().add([seen], n).estimate().interval()  # warnings are errors
+        low, high = aggregator_with(mechanism, [seen], n).estimate().interval()  # warnings are errors
         hits += low <= truth <= high
     assert_coverage(hits, runs, 0.95, detects=0.9)
 

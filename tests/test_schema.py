@@ -213,7 +213,7 @@ def changed(value):
 @each("described", DESCRIBED.values(), ids=DESCRIBED)
 def test_a_fingerprint_changes_when_any_parameter_changes(described):
     seen = {described.fingerprint}
-    for name in described.parameter_names():
+    for name in described._parameter_names():
         value = changed(getattr(described, name))
         if value is not None:
             try:

@@ -164,7 +164,7 @@ def solutions(n: int, k: int, epsilon: float) -> Solutions:
 
 def share_variance(mechanism: Any, k: int) -> float:
     """Return the variance of one estimated share from the report of a random person, at equal shares."""
-    from ..reports import Grid
+    from ..reports import Grid, recipe_of
 
     line = line_of(mechanism.debiasing)
     if line is not None:
@@ -172,7 +172,7 @@ def share_variance(mechanism: Any, k: int) -> float:
     sampling = (1 - 1 / k) / k
     if isinstance(mechanism.report, Grid):
         return mechanism.report.noise_variance + sampling
-    return float(mechanism.report_variance(np.arange(k)).mean()) + sampling
+    return float(recipe_of(mechanism).variance(np.arange(k)).mean()) + sampling
 
 
 def error_of(mechanism: Any, n: int, *, k: int) -> float:

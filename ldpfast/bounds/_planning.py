@@ -31,7 +31,7 @@ def _goal(target: Any, error: float, confidence: float | None, fixed: dict[str, 
             z = float(ndtri((1 + confidence) / 2))
 
         def standard(n: Any, epsilon: float | None = None) -> Any:
-            if epsilon is not None and "epsilon" not in target.parameter_names():
+            if epsilon is not None and "epsilon" not in target._parameter_names():
                 raise TypeError(f"target must have a parameter epsilon, got {target!r}")
             chosen = target if epsilon is None else replace(target, epsilon=epsilon)
             return z * np.sqrt(chosen.worst_variance / n)

@@ -17,6 +17,7 @@ import numpy as np
 
 from .._extras import optional
 from .._person_keys import ID_BYTES, PersonKeys
+from ..reports import recipe_of
 from ..survey import Choice, Mean, Survey, YesNo
 from ._arguments import output_file, replaced
 from ._surveys import read_survey
@@ -261,7 +262,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _write_export(arguments: argparse.Namespace, store: Any) -> int:
     survey = store.plan.current
-    label = survey._layout.head[1:]
+    label = recipe_of(survey).head[1:]
     with replaced(arguments.output, arguments.surveys) as temporary:
         if arguments.output.suffix == ".ldp":
             by_label = store.counts(label)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._typing import AnyArray
+from ._clipped import Clipped
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 PIECE_ROWS = 1 << 16  # records that are checked together for an error message
@@ -91,12 +92,12 @@ class Domain(ABC):
         hint = self.clip_hint if can_clip and self.clips else ""
         return _check.invalid("x", self.describe(), first, count, len(records), missing, first_missing, hint)
 
-    def clipped(self, records: AnyArray) -> tuple[int, int]:
+    def clipped(self, records: AnyArray) -> Clipped:
         """Return how many results of `convert` have NaN, and how many others are outside of the domain."""
         if self.first_invalid(records) < 0:
-            return 0, 0
+            return Clipped()
         missing = _has_nan(records)
-        return int(missing.sum()), int((self.invalid(records) & ~missing).sum())
+        return Clipped(int(missing.sum()), int((self.invalid(records) & ~missing).sum()))
 
     @abstractmethod
     def clip(self, records: AnyArray) -> AnyArray:

@@ -22,7 +22,7 @@ from ..mechanisms import (
     for_categories,
 )
 from ..mechanisms._set_response import SetResponse
-from ..reports import Aggregator
+from ..reports import Counted
 from ..results import SHARES, Estimate
 from .protocols import Problem
 
@@ -230,8 +230,8 @@ class Frequencies(Problem[FrequencyEstimate]):
         self._define(mechanism, domain, labels=labels)
 
     @classmethod
-    def described_names(cls) -> list[str]:
-        return [name for name in cls.parameter_names() if name != "max_bits"]  # which the mechanism replaces
+    def _described_names(cls) -> list[str]:
+        return [name for name in cls._parameter_names() if name != "max_bits"]  # which the mechanism replaces
 
     def _parameters(self) -> dict[str, Any]:
         return {**super()._parameters(), "mechanism": self._mechanism_name() or self.mechanism}
@@ -253,7 +253,7 @@ class Frequencies(Problem[FrequencyEstimate]):
         fields = (value, raw.stderr, raw.n, raw.guarantee, raw.covariance, raw.rule, self.labels, raw.value)
         return FrequencyEstimate(*fields, _span=SHARES)
 
-    def conclude(self, counted: Aggregator, *, items: ArrayLike | None = None) -> FrequencyEstimate:
+    def _conclude(self, counted: Counted, *, items: ArrayLike | None = None) -> FrequencyEstimate:
         """Return the shares of the categories. Users call ``counted.estimate()``, or ``counted.estimate(items=...)``.
 
         Parameters
@@ -275,7 +275,7 @@ class Frequencies(Problem[FrequencyEstimate]):
             `HadamardResponse` and `ProjectiveGeometryResponse`.
         """
         if items is None:
-            return super().conclude(counted)
+            return super()._conclude(counted)
         if self.project:
             raise ValueError("items must be None with project=True, which needs the shares of all categories")
         if not isinstance(self.mechanism, SetResponse):
@@ -293,6 +293,6 @@ class Frequencies(Problem[FrequencyEstimate]):
             raise ValueError(f"items must be {self.domain.describe()}, at least one in a list, got {items!r}")
         if (index := self.domain.first_invalid(codes)) >= 0:
             raise ValueError(f"items must be {self.domain.describe()}; index {index} is not")
-        estimate = self._convert(self.mechanism.conclude(counted, items=codes))
+        estimate = self._convert(self.mechanism._conclude(counted, items=codes))
         names = codes.tolist() if self.labels is None else [self.labels[code] for code in codes.tolist()]
         return replace(estimate, categories=tuple(names), _is_part=True)

@@ -12,7 +12,7 @@ from .._typing import Floats
 from ..designs import BitChannel
 from ..designs._reading import mechanism_of
 from ..mechanisms import Mechanism
-from ..reports import Bits
+from ..reports import Bits, aggregator_with
 from ..results import Estimate
 
 
@@ -67,7 +67,7 @@ def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
     if seen.min() < 0:
         raise ValueError(f"counts must be >= 0, got {int(seen.min())}")
     total = sum(seen.tolist())
-    found: Estimate[Floats] = mechanism.estimate(mechanism.aggregator().add([seen.astype(np.int64)], total))
+    found: Estimate[Floats] = mechanism.estimate(aggregator_with(mechanism, [seen.astype(np.int64)], total))
     return found
 
 
@@ -109,7 +109,7 @@ def from_sums(sums: ArrayLike, n: int, design: Any) -> Estimate[Floats]:
     if isinstance(design, Mechanism) and isinstance(design.report, Bits):
         seen = _check.integers("sums", _check.array("sums", sums))
         found: Estimate[Floats] = design.estimate(
-            design.aggregator().add([seen.astype(np.int64)], _check.people("n", n))
+            aggregator_with(design, [seen.astype(np.int64)], _check.people("n", n))
         )
         return found
     count = _check.people("n", n)

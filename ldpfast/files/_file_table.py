@@ -13,6 +13,7 @@ import numpy as np
 from .. import _check
 from .._extras import optional
 from ..survey import Coded, ColumnQuestion, Piece, Source
+from ..survey._questions import column_of
 from ._base import TableFile
 from ._open import open_table
 from ._status import STDIN, duplicates
@@ -84,7 +85,8 @@ class FileTable(Source):
             open_table(path, [])
         # For each column of a question: whether it is read as it is, and the spellings and the values of its categories.
         self._kinds: dict[str, tuple[bool, list[tuple[str, ...]] | None, tuple[Any, ...] | None]] = {}
-        for name, question in questions.items():
+        for name, asked in questions.items():
+            question = column_of(asked)
             column, spellings = question.column or name, question.spellings()
             kind = question.row_bytes > 0, spellings, None if spellings is None else question.cells
             if self._kinds.setdefault(column, kind) != kind:

@@ -10,26 +10,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _schema
-from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
-from ..privacy import Channel, Guarantee
+from ..privacy import Channel
 from ..privacy._two_level import TwoLevel
-from ..reports import Aggregator, Codes, Format
-from ..results import AnyDebiasing, Estimate, MatrixDebiasing, line_of
-from ._draws import Counts, multinomial, shares_of
-from ._pipeline import Kernel, Pipeline
+from ..reports import Codes, Counted, Format, Label, Question
+from ..results import AnyDebiasing, Estimate, MatrixDebiasing
+from ._draws import Counts as PeoplePer
+from ._kernel import Kernel
+from ._law import CHANNEL_ENTRIES as CHANNEL_ENTRIES
+from ._law import Law
 from ._python import PythonKernel, integer_weights, invert, right_inverse
-from ._record_question import RecordQuestion
+from ._recipe import RecordRecipe
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
 
-CHANNEL_ENTRIES = 1 << 17  # channels with more entries are too large to enumerate
-
-
-class Mechanism(RecordQuestion[Estimate[Any]]):
+class Mechanism(Question[Estimate[Any]]):
     """An immutable description of one channel: its records, its reports and its privacy guarantee.
 
     Mechanisms are compared by their parameters, can be pickled, and have a `repr` that can be evaluated.
@@ -61,25 +59,27 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
     True
     """
 
-    kind: ClassVar[str] = "mechanism"
+    _kind: ClassVar[str] = "mechanism"
     epsilon: float
     epsilon_realized: float
     domain: Domain
     report: Format
     debiasing: AnyDebiasing | None = None
-    _pipeline: Pipeline
+    _recipe: RecordRecipe
     _coin: Any = None
 
-    # Methods for subclasses -----------------------------------------------------------------------------------------
+    # What a subclass gives --------------------------------------------------------------------------------------------
 
     def define(
         self,
         *,
-        epsilon_realized: float,
         domain: Domain,
         report: Format,
+        epsilon_realized: float | None = None,
         debiasing: AnyDebiasing | None = None,
         kernel: Kernel | None = None,
+        law: Law | None = None,
+        encode: Any = None,
         first_block: int = 0,
         coin: Any = None,
         **attributes: Any,
@@ -116,28 +116,32 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         """
         if not is_dataclass(self):
             raise TypeError(f"{type(self).__name__} must be a dataclass, whose fields are its parameters")
-        self._set(epsilon_realized=epsilon_realized, domain=domain, report=report, debiasing=debiasing, _coin=coin)
-        self._set(**attributes)
+        law = law or MethodLaw(self)
+        if epsilon_realized is None:
+            epsilon_realized = Channel(law.rows()).epsilon()
+        self._set(epsilon_realized=epsilon_realized, **attributes)
         if not hasattr(self, "epsilon"):
             self._set(epsilon=epsilon_realized)
         if not 0 <= epsilon_realized <= self.epsilon:
             raise ValueError(
                 f"epsilon_realized must be in [0, epsilon] with epsilon={self.epsilon}, got {epsilon_realized}"
             )
+        self._set(domain=domain, report=report, debiasing=debiasing, _coin=coin)
         if kernel is None:
-            custom = type(self).privatize_block is not Mechanism.privatize_block
-            block = self.privatize_block if custom else self._inversion()
-            kernel = PythonKernel(block, self.report)
-        has_encoding = type(self).encode is not Mechanism.encode
-        width = max(domain.width or 1, report.shape[0] if has_encoding and report.shape else 1)
-        self._set(_pipeline=Pipeline(domain, kernel, self.encode if has_encoding else None, width, first_block))
+            kernel = PythonKernel(getattr(self, "privatize_block", None) or self._inversion(law), self.report)
+        encode = encode or getattr(self, "encode", None)
+        width = max(domain.width or 1, report.shape[0] if encode and report.shape else 1)
+        loss = epsilon_realized if type(self).guarantee is Question.guarantee else self.guarantee
+        span, label = getattr(self, "value_range", domain.range), Label(self.schema, self.__repr__)
+        parts = domain, kernel, self.report, self.debiasing, span, loss, law, label, coin, encode, width, first_block
+        self._set(_recipe=RecordRecipe(*parts))
 
-    def _inversion(self) -> Any:
-        """Return a `privatize_block` that draws from `channel_rows`.
+    def _inversion(self, law: Law) -> Any:
+        """Return a `privatize_block` that draws from the rows of a law.
 
         Set the debiasing if none was given, and the codes that no row gives.
         """
-        rows = self.channel_rows()
+        rows = law.rows()
         if rows is None or not isinstance(self.domain, Categories) or not isinstance(self.report, Codes):
             raise TypeError(
                 f"{type(self).__name__} must define privatize_block, or channel_rows with a domain of Categories"
@@ -154,111 +158,10 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         self._set(report=replace(self.report, impossible=tuple(np.flatnonzero(~channel.matrix.any(axis=0)).tolist())))
         return invert(weights)
 
-    def encode(self, records: AnyArray) -> AnyArray:
-        """Return the input of the kernel for valid records. The default returns them unchanged.
+    # Methods of all mechanisms ----------------------------------------------------------------------------------------
 
-        Parameters
-        ----------
-        records : ndarray
-            Result of ``domain.convert``, clipped with ``clip=True``.
-
-        Returns
-        -------
-        encoded : ndarray
-            Row i depends on record i alone.
-        """
-        return records
-
-    def privatize_block(self, records: AnyArray, words: Words) -> AnyArray:
-        """Return the reports of a block of at most 4096 records, for mechanisms without a compiled kernel.
-
-        Parameters
-        ----------
-        records : ndarray
-            Result of `encode`.
-        words : Words
-            The only source of randomness: uniform random words ``words.uint64(n)`` and ``words.below(bound, n)``.
-
-        Returns
-        -------
-        reports : ndarray
-            Entry i depends on record i and on the words alone.
-        """
-        raise NotImplementedError
-
-    def channel_rows(self) -> Any:
-        """Return the rows of the channel over the extreme inputs; None if it is infinite or too large.
-
-        Returns
-        -------
-        rows : sequence of sequences of int or Fraction, or None
-            Probabilities up to a common factor: all rows have the same sum.
-        """
-        return None
-
-    def report_variance(self, records: AnyArray) -> Floats:
-        """Return the variance of one decoded report of each record, per coordinate. The default uses the channel.
-
-        Parameters
-        ----------
-        records : ndarray
-            Result of ``domain.convert``.
-
-        Returns
-        -------
-        variance : ndarray of float64
-        """
-        rows = self.channel_rows()
-        if rows is None or not isinstance(self.domain, Categories):
-            raise NotImplementedError(f"{type(self).__name__} must have report_variance, or channel_rows")
-        probability = np.array([[float(Fraction(entry) / sum(map(Fraction, row))) for entry in row] for row in rows])
-        decoded = self.report.decode(
-            np.arange(probability.shape[1], dtype=self.report.dtype(records.dtype)), self.debiasing
-        )
-        mean = np.tensordot(probability, decoded, 1)
-        return np.asarray((np.tensordot(probability, decoded**2, 1) - mean**2)[records])
-
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        """Return the state of the reports of many people, drawn from its distribution at a cost that does not grow with them.
-
-        The default draws the codes of a mechanism with `channel_rows`, a domain of Categories and reports of Codes.
-
-        Parameters
-        ----------
-        records : ndarray
-            Different records, a result of ``domain.convert``.
-        people : ndarray of int64
-            Number of people with each record, > 0.
-        generator : numpy.random.Generator
-            Source of randomness. The state is simulated, and protects nobody.
-
-        Returns
-        -------
-        state : ndarray
-            State of the aggregator, as ``report.tally`` makes it from reports.
-
-        Raises
-        ------
-        ValueError
-            If there is no exact form at such a cost.
-        """
-        rows = self.channel_rows()
-        if rows is None or not isinstance(self.domain, Categories) or not isinstance(self.report, Codes):
-            raise self._no_exact_state("its reports have too many values")
-        weights = integer_weights(rows, self.domain.k, self.report.k)
-        codes = multinomial(generator, people, np.array([shares_of(weights[record]) for record in records.tolist()]))
-        return np.asarray(codes.sum(axis=0))
-
-    def _no_exact_state(self, reason: str) -> ValueError:
-        return ValueError(
-            f"mechanism must have reports that can be simulated by exact counts, got {self!r}: {reason}. Privatize and "
-            "count a sample of records instead"
-        )
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        """Interval that holds each coordinate of the expected decoded report: that of the domain unless overridden."""
-        return self.domain.range
+    def _conclude(self, counted: Counted) -> Estimate[Any]:
+        return self._recipe.mean(counted)
 
     @property
     def worst_variance(self) -> float:
@@ -266,38 +169,15 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
 
         The person is drawn at random from the worst population.
         """
-        low, high = self.value_range
-        line = line_of(self.debiasing)
-        if line is not None:  # a decoded bit has two values
-            return float(line.variance(min(max((line.zero + line.one) / 2, low), high)))
-        inputs = np.arange(self.domain.k) if isinstance(self.domain, Categories) else None
-        if inputs is None:
-            raise NotImplementedError(f"{type(self).__name__} must have worst_variance")
-        variance = self.report_variance(inputs)
-        if variance.ndim < 2:
-            return float(variance.max()) + 0.25
-        # A share s has the variance s a + (1 - s) b - s^2, where a is the second moment of its number in the reports of its
-        # own category and b the largest one in those of another category.
-        own, other = variance.diagonal() + 1, np.where(np.eye(len(variance)), 0, variance).max(axis=0)
-        share = np.clip((own - other) / 2, 0, 1)
-        return float((share * own + (1 - share) * other - share**2).max())
-
-    # Methods of all mechanisms --------------------------------------------------------------------------------------
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Guarantee of each person: local differential privacy of one report, from the integers of the coins."""
-        return Guarantee("local", self.epsilon_realized)
+        return self._recipe.worst_variance
 
     @property
     def two_level(self) -> TwoLevel | None:
         """Parameters for `privacy.shuffled`, from the integers of the coins; None unless the channel has two levels.
 
-        Without them, `privacy.shuffled` uses a bound that holds for all channels with the same epsilon. The default looks
-        at the columns of `channel_rows`.
+        Without them, `privacy.shuffled` uses a bound that holds for all channels with the same epsilon.
         """
-        rows = self.channel_rows()
-        return None if rows is None else TwoLevel.of_rows(rows)
+        return self._recipe.two_level
 
     @property
     def report_bytes(self) -> int:
@@ -353,22 +233,8 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         converted = self.domain.convert(records)
         if self.domain.first_invalid(converted) >= 0:
             raise self.domain.invalid_error(records)
-        variance = self.report_variance(converted)
+        variance = self._recipe.variance(converted)
         return variance[0] if single else variance
-
-    def conclude(self, counted: Aggregator) -> Estimate[Any]:
-        """Return the mean of the decoded reports. Users call ``counted.estimate()``.
-
-        Parameters
-        ----------
-        counted : Aggregator
-            Aggregator of this mechanism with at least one report.
-
-        Returns
-        -------
-        estimate : Estimate
-        """
-        return counted.decoded_mean()
 
     def channel(self) -> Channel:
         """Return the exact channel over the extreme inputs, for mechanisms with few reports.
@@ -384,7 +250,7 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         ValueError
             If there are too many reports to enumerate, or infinitely many.
         """
-        rows = self.channel_rows()
+        rows = self._recipe.law.rows()
         if rows is None:
             raise ValueError(f"{self!r} has too many reports to enumerate")
         return Channel(rows)
@@ -392,10 +258,44 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
     # Identity -------------------------------------------------------------------------------------------------------
 
     def _pinned(self) -> dict[str, Any]:
-        if self._coin is not None:
-            return {"coins": _schema.integers(self._coin)}
-        rows = self.channel_rows()
+        if self._recipe.coin is not None:
+            return {"coins": _schema.integers(self._recipe.coin)}
+        rows = self._recipe.law.rows()
         if rows is None:
             return {"coins": {}}
         weights = [[str(Fraction(entry)) for entry in row] for row in rows]
         return {"coins": {"channel": _schema.digest({"rows": weights}).hex()}}
+
+
+class MethodLaw(Law):
+    """The distribution of the reports of a mechanism that defines parts of it as methods, as mechanisms in Python do."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._mechanism = mechanism
+
+    def _own(self, name: str) -> Any:
+        """Return an attribute of the mechanism that its class defines; None if it does not."""
+        defined = getattr(type(self._mechanism), name, None)
+        return None if defined is getattr(Mechanism, name, None) else getattr(self._mechanism, name)
+
+    def rows(self) -> Any:
+        rows = self._own("channel_rows")
+        return None if rows is None else rows()
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        variance = self._own("report_variance")
+        return super().variance(recipe, records) if variance is None else np.asarray(variance(records))
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: PeoplePer, generator: Generator) -> AnyArray:
+        draw = self._own("report_state")
+        if draw is None:
+            return super().draw(recipe, records, people, generator)
+        return np.asarray(draw(records, people, generator))
+
+    def two_level(self) -> TwoLevel | None:
+        found: TwoLevel | None = self._own("two_level")
+        return super().two_level() if found is None else found
+
+    def worst_variance(self, recipe: RecordRecipe) -> float:
+        found = self._own("worst_variance")
+        return super().worst_variance(recipe) if found is None else float(found)

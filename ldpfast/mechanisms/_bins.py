@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,11 +11,13 @@ from .._core import privatize
 from .._typing import AnyArray
 from ..domains import MAX, Reals
 from ..reports import Codes
-from ._response import ResponseMechanism
+from ..results import Debiasing
+from ._base import Mechanism
+from ._response import parts_of
 
 
 @dataclass(frozen=True)
-class Bins(ResponseMechanism):
+class Bins(Mechanism):
     """k-ary randomized response to the number of cuts <= x. With one cut it is a threshold bit.
 
     Parameters
@@ -51,6 +53,7 @@ class Bins(ResponseMechanism):
 
     cuts: tuple[float, ...]
     epsilon: float
+    debiasing: Debiasing = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._set(
@@ -59,7 +62,8 @@ class Bins(ResponseMechanism):
         )
         k = len(self.cuts) + 1
         coin = _coins.response(k, self.epsilon)
-        self.define_response(coin, Reals(-MAX), Codes(k), privatize.Bins(self.cuts, coin))
+        kernel = privatize.Bins(self.cuts, coin)
+        self.define(domain=Reals(-MAX), report=Codes(k), kernel=kernel, **parts_of(coin, self._symbols))
 
-    def symbols(self, records: AnyArray) -> AnyArray:
+    def _symbols(self, records: AnyArray) -> AnyArray:
         return np.searchsorted(np.asarray(self.cuts), records.astype(np.float64), side="right")

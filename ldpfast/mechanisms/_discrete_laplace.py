@@ -14,6 +14,7 @@ from ..domains import Domain
 from ..reports import Grid
 from ._base import Mechanism
 from ._draws import Counts, dot, multinomial, shares_of
+from ._law import no_exact_state
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -114,7 +115,7 @@ class DiscreteLaplace(Mechanism):
         People whose numbers are rounded to the same index are counted by the sign and the digits of their noise.
         """
         if self._coin.digits > MAX_DIGITS:
-            raise self._no_exact_state(f"its noise has more than 2^{MAX_DIGITS} values")
+            raise no_exact_state(self._recipe, f"its noise has more than 2^{MAX_DIGITS} values")
         numbers = self.numbers(records).reshape(len(records), -1)
         sums = [self._grid_sums(column, people, generator) for column in numbers.T]
         words = [
@@ -159,5 +160,5 @@ class DiscreteLaplace(Mechanism):
 
     @property
     def worst_variance(self) -> float:
-        low, high = self.value_range
+        low, high = self._recipe.decoding.value_range
         return self.report.noise_variance + self.grid**2 / 4 + ((high - low) / 2) ** 2

@@ -100,7 +100,7 @@ class Gradient(LikelihoodQuestion):
             projection,
             FAMILIES.index(self.family),
             self.norm == "linf",
-            ball._pipeline.kernel,
+            ball._recipe.kernel,
             getattr(ball, "scale", 1.0),
         )
 

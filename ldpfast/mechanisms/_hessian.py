@@ -152,7 +152,7 @@ class Hessian(LikelihoodQuestion):
     @property
     def variances(self) -> Floats:
         """Variances of the entries of the matrix of one report, where the Hessian itself is small beside the noise."""
-        noise = self.ball.report_variance(np.zeros((1, len(self._factors))))[0]
+        noise = self.ball._recipe.variance(np.zeros((1, len(self._factors))))[0]
         return self._symmetric(noise / self._factors**2)
 
     def _symmetric(self, entries: Floats) -> Floats:

@@ -13,6 +13,7 @@ from ..reports import Grid
 from ._discrete_laplace import DiscreteLaplace, grid_steps
 from ._draws import Counts
 from ._half_space import check_ball
+from ._law import no_exact_state
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -98,7 +99,7 @@ class LaplaceVector(DiscreteLaplace):
 
     def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         if self.norm == "l2":
-            raise self._no_exact_state('the coordinates are independent for norm="linf" only')
+            raise no_exact_state(self._recipe, 'the coordinates are independent for norm="linf" only')
         return super().report_state(records, people, generator)
 
 

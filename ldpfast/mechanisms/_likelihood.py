@@ -144,7 +144,7 @@ class LikelihoodQuestion(Mechanism):
             domain=self.domain,
             report=ball.report,
             debiasing=ball.debiasing,
-            kernel=ball._pipeline.kernel,
+            kernel=ball._recipe.kernel,
             first_block=FIRST_BLOCK,
             coin=ball._coin,
         )
@@ -178,7 +178,7 @@ class LikelihoodQuestion(Mechanism):
     @property
     def noise_variance(self) -> float:
         """Variance of a coordinate of the report of a zero derivative."""
-        return float(self.ball.report_variance(np.zeros((1, self.ball.dim)))[0, 0])
+        return float(self.ball._recipe.variance(np.zeros((1, self.ball.dim)))[0, 0])
 
     @property
     def has_known_noise(self) -> bool:
@@ -206,10 +206,10 @@ class LikelihoodQuestion(Mechanism):
         return self._derivatives(rows, responses).astype(records.dtype, copy=False)
 
     def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        return np.asarray(self.ball.report_state(self.encode(records), people, generator))
+        return np.asarray(self.ball._recipe.draw(self.encode(records), people, generator))
 
     def report_variance(self, records: AnyArray) -> Floats:
-        return np.asarray(self.ball.report_variance(self.encode(records)))
+        return np.asarray(self.ball._recipe.variance(self.encode(records)))
 
     @property
     def worst_variance(self) -> float:

@@ -19,6 +19,7 @@ from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, multinomial
 from ._half_space import check_ball, check_scale, half_space_constant
+from ._law import no_exact_state
 from ._vertices import MAX_GROUPED, count_signs
 
 if TYPE_CHECKING:
@@ -138,11 +139,12 @@ class LinfBall(Mechanism):
         """Return the number of plus signs of each coordinate. People are counted by the interval of the shared random bits."""
         dim = self.dim
         if dim > MAX_EXACT_DIM:
-            raise self._no_exact_state(f"dim must be at most {MAX_EXACT_DIM}")
+            raise no_exact_state(self._recipe, f"dim must be at most {MAX_EXACT_DIM}")
         rounded = [rounding(record) for record in records.astype(np.float64) * (2.0**30 / self.radius)]
         if sum(plus.size for _, plus in rounded) > MAX_GROUPED:
-            raise self._no_exact_state(
-                "the coordinates of the records have too many different values. Multiples of radius / 128 are always possible"
+            raise no_exact_state(
+                self._recipe,
+                "the coordinates of the records have too many different values. Multiples of radius / 128 are always possible",
             )
         groups = [multinomial(generator, count, sizes) for count, (sizes, _) in zip(people, rounded, strict=True)]
         weights = [math.comb(dim, a) * weight for a, weight in enumerate(self._weights)]

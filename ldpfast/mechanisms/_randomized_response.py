@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .. import _check, _coins
 from .._core import privatize
-from .._typing import AnyArray
 from ..domains import Categories
 from ..reports import Codes
-from ._response import ResponseMechanism
+from ..results import Debiasing
+from ._base import Mechanism
+from ._response import parts_of
 
 MAX_CATEGORIES = 1 << 40  # a bound for integer arithmetic; larger than memory can hold
 
 
 @dataclass(frozen=True)
-class RandomizedResponse(ResponseMechanism):
+class RandomizedResponse(Mechanism):
     """k-ary randomized response: the true category with probability p, else a uniform choice among the others.
 
     Parameters
@@ -58,11 +59,10 @@ class RandomizedResponse(ResponseMechanism):
 
     k: int
     epsilon: float
+    debiasing: Debiasing = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._set(k=_check.integer("k", self.k, 2, MAX_CATEGORIES), epsilon=_check.positive("epsilon", self.epsilon))
         coin = _coins.response(self.k, self.epsilon)
-        self.define_response(coin, Categories(self.k), Codes(self.k), privatize.RandomizedResponse(coin))
-
-    def symbols(self, records: AnyArray) -> AnyArray:
-        return records
+        kernel = privatize.RandomizedResponse(coin)
+        self.define(domain=Categories(self.k), report=Codes(self.k), kernel=kernel, **parts_of(coin))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,11 +11,13 @@ from .._core import privatize
 from .._typing import AnyArray
 from ..domains import Reals
 from ..reports import Codes
-from ._response import ResponseMechanism
+from ..results import Debiasing
+from ._base import Mechanism
+from ._response import parts_of
 
 
 @dataclass(frozen=True)
-class Residue(ResponseMechanism):
+class Residue(Mechanism):
     """k-ary randomized response to the residue floor((x - offset) / width) mod modulus.
 
     Parameters
@@ -61,6 +63,7 @@ class Residue(ResponseMechanism):
     offset: float
     modulus: int
     epsilon: float
+    debiasing: Debiasing = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._set(
@@ -71,9 +74,10 @@ class Residue(ResponseMechanism):
         )
         coin = _coins.response(self.modulus, self.epsilon)
         kernel = privatize.Residue(self.width, self.offset, coin)
-        self.define_response(coin, Reals(self.offset), Codes(self.modulus), kernel)
+        parts = parts_of(coin, self._symbols)
+        self.define(domain=Reals(self.offset), report=Codes(self.modulus), kernel=kernel, **parts)
 
-    def symbols(self, records: AnyArray) -> AnyArray:
+    def _symbols(self, records: AnyArray) -> AnyArray:
         with np.errstate(over="ignore"):
             cells = np.clip(
                 np.floor((records.astype(np.float64) - self.offset) * (1 / self.width)), -(2.0**51), 2.0**51

@@ -1,27 +1,28 @@
-"""Base class of the k-ary responses, where one random word per record determines the report."""
+"""The law of the k-ary responses, where one random word per record determines the report."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _coins
 from .._typing import AnyArray, Floats
-from ..domains import Domain
 from ..privacy._two_level import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing
-from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, bincount, heads, uniform
-from ._pipeline import Kernel
+from ._law import CHANNEL_ENTRIES, Law
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 
 @lru_cache(maxsize=256)
@@ -43,44 +44,44 @@ def response_counts(coin: _coins.ResponseCoin, people: Counts, generator: Genera
     return kept + uniform(generator, np.asarray((people - kept).sum()), coin.k)
 
 
-class ResponseMechanism(Mechanism):
-    """A mechanism that applies k-ary randomized response to a symbol of the record."""
+@dataclass(frozen=True)
+class ResponseLaw(Law):
+    """The law of k-ary randomized response to a symbol of the record.
 
-    report: Codes
-    debiasing: Debiasing
-    _coin: _coins.ResponseCoin
+    Attributes
+    ----------
+    coin : ResponseCoin
+    symbols : callable or None
+        Function from records to their symbols; None if records are symbols.
+    """
 
-    def define_response(self, coin: _coins.ResponseCoin, domain: Domain, report: Codes, kernel: Kernel) -> None:
-        """Set the attributes that follow from the integers of the coin."""
-        self.define(
-            epsilon_realized=coin.epsilon_realized,
-            domain=domain,
-            report=report,
-            debiasing=debiasing_of(coin),
-            kernel=kernel,
-            coin=coin,
-        )
+    coin: _coins.ResponseCoin
+    symbols: Callable[[AnyArray], AnyArray] | None = None
 
-    @abstractmethod
-    def symbols(self, records: AnyArray) -> AnyArray:
+    def symbols_of(self, records: AnyArray) -> AnyArray:
         """Return the symbol of each record, before the response."""
+        return records if self.symbols is None else self.symbols(records)
 
-    def report_variance(self, records: AnyArray) -> Floats:
-        symbols = self.symbols(records)
-        truth = one_hot(symbols, self._coin.k) if self.report.onehot else symbols
-        return np.asarray(self.debiasing.variance(truth.astype(np.float64)))
-
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        return response_counts(self._coin, bincount(self.symbols(records), people, self._coin.k), generator)
-
-    @property
-    def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`: S(x) is the symbol of the record, one of k."""
-        coin = self._coin
-        return TwoLevel.of_sets(Fraction(coin.keep, coin.words_per_symbol), 1, coin.k, 1)
-
-    def channel_rows(self) -> list[list[int]] | None:
-        coin = self._coin
+    def rows(self) -> list[list[int]] | None:
+        coin = self.coin
         if coin.k**2 > CHANNEL_ENTRIES:
             return None
         return [[coin.keep if i == j else coin.words_per_symbol for j in range(coin.k)] for i in range(coin.k)]
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        symbols = self.symbols_of(records)
+        truth = one_hot(symbols, self.coin.k) if isinstance(recipe.report, Codes) and recipe.report.onehot else symbols
+        return np.asarray(debiasing_of(self.coin).variance(truth.astype(np.float64)))
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        return response_counts(self.coin, bincount(self.symbols_of(records), people, self.coin.k), generator)
+
+    def two_level(self) -> TwoLevel:
+        coin = self.coin  # S(x) is the symbol of the record, one of k
+        return TwoLevel.of_sets(Fraction(coin.keep, coin.words_per_symbol), 1, coin.k, 1)
+
+
+def parts_of(coin: _coins.ResponseCoin, symbols: Callable[[AnyArray], AnyArray] | None = None) -> dict[str, Any]:
+    """Return what follows from the integers of the coin, as arguments of `Mechanism.define`."""
+    law = ResponseLaw(coin, symbols)
+    return {"epsilon_realized": coin.epsilon_realized, "debiasing": debiasing_of(coin), "coin": coin, "law": law}

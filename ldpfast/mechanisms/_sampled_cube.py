@@ -21,6 +21,7 @@ from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts
 from ._half_space import check_ball, check_scale
+from ._law import no_exact_state
 from ._vertices import MAX_COLUMNS, count_sampled_signs, count_signs
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ class SampledCube(Mechanism):
         assert k is not None
         assert threshold is not None
         if self.dim > MAX_COLUMNS:
-            raise self._no_exact_state(f"dim must be at most {MAX_COLUMNS}")
+            raise no_exact_state(self._recipe, f"dim must be at most {MAX_COLUMNS}")
         plus = np.clip((1 + records.astype(np.float64) / self.radius) / 2, 0, 1)
         inside, outside = self._weights
         weights = [math.comb(k, a) * (inside if a >= threshold else outside) for a in range(k + 1)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check, _coins
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..privacy import Guarantee
 from ..privacy._two_level import TwoLevel
-from ..reports import Aggregator, Codes
+from ..reports import Codes, Counted, Decoding
 from ..results import Debiasing, Estimate, SupportDebiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, bincount, heads
-from ._pipeline import Kernel
+from ._kernel import Kernel
 from ._response import one_hot
 
 if TYPE_CHECKING:
@@ -49,34 +47,24 @@ def scaled_variance(k: int, epsilon: float, size: int, outputs: int, common: flo
     return (variance + (k - 1) * q * (1 - q)) / ((size - common) / whole) ** 2
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some categories of a set response, as what its decoded reports estimate."""
-
-    debiasing: SupportDebiasing
-    value_range: tuple[float, float]
-    guarantee: Guarantee
-
-    @classmethod
-    def of(cls, mechanism: SetResponse, items: ArrayLike) -> Part:
-        domain = mechanism.domain
-        given = _check.array("items", items)
-        if given.ndim != 1 or not len(given):
-            raise ValueError(
-                f"items must be at least one category in an array of one dimension, got shape {given.shape}"
-            )
-        if given.dtype.kind not in "iu":
-            raise TypeError(f"items must be {domain.describe()}, got dtype {given.dtype}")
-        if given.min() < 0 or given.max() >= domain.k:
-            raise ValueError(f"items must be {domain.describe()}, got items from {given.min()} to {given.max()}")
-        chosen = given.astype(np.int64)
-        debiasing = SupportDebiasing(
-            len(chosen),
-            lambda codes: mechanism.supported(codes, chosen),
-            lambda counts: mechanism._hits_of(chosen, counts),
-            mechanism.debiasing.line,
-        )
-        return cls(debiasing, mechanism.value_range, mechanism.guarantee)
+def decoding_of(mechanism: SetResponse, items: ArrayLike) -> Decoding:
+    """Return what the decoded reports of some categories are."""
+    domain = mechanism.domain
+    given = _check.array("items", items)
+    if given.ndim != 1 or not len(given):
+        raise ValueError(f"items must be at least one category in an array of one dimension, got shape {given.shape}")
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"items must be {domain.describe()}, got dtype {given.dtype}")
+    if given.min() < 0 or given.max() >= domain.k:
+        raise ValueError(f"items must be {domain.describe()}, got items from {given.min()} to {given.max()}")
+    chosen = given.astype(np.int64)
+    debiasing = SupportDebiasing(
+        len(chosen),
+        lambda codes: mechanism.supported(codes, chosen),
+        lambda counts: mechanism._hits_of(chosen, counts),
+        mechanism.debiasing.line,
+    )
+    return Decoding(debiasing, mechanism.domain.range, mechanism.guarantee)
 
 
 class SetResponse(Mechanism):
@@ -144,29 +132,9 @@ class SetResponse(Mechanism):
         parts = (codes[i : i + rows] for i in range(0, len(codes), rows))
         return np.asarray(sum(counts[part] @ self._supports(part, items) for part in parts), np.int64)
 
-    def conclude(self, counted: Aggregator, *, items: ArrayLike | None = None) -> Estimate[Any]:
-        """Return the shares of the categories. Users call ``counted.estimate()``, or ``counted.estimate(items=...)``.
-
-        Parameters
-        ----------
-        counted : Aggregator
-            Aggregator of this mechanism with at least one report.
-        items : array_like of int, optional
-            Categories whose shares are estimated. This saves time if the number of different reports times that of the items
-            is below a quarter of the number of codes. The default is all of them.
-
-        Returns
-        -------
-        estimate : Estimate
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `items` are not categories.
-        """
-        if items is None:
-            return counted.decoded_mean()
-        return counted.decoded_mean(Part.of(self, items))
+    def _conclude(self, counted: Counted, *, items: ArrayLike | None = None) -> Estimate[Any]:
+        """Return the shares of the categories, or of some `items`, which saves time if they and the different codes are few."""
+        return self._recipe.mean(counted, None if items is None else decoding_of(self, items))
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.line.variance(one_hot(records, self.domain.k).astype(np.float64)))

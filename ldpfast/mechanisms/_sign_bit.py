@@ -17,9 +17,40 @@ from ..reports import Codes
 from ..results import Debiasing
 from ._base import Mechanism
 from ._draws import Counts
+from ._law import Law
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
+
+
+@dataclass(frozen=True)
+class SignBitLaw(Law):
+    """The law of one bit, whose probability is linear in the number."""
+
+    lower: float
+    upper: float
+    coin: _coins.BinaryCoin
+
+    def rows(self) -> list[list[int]]:
+        heads, tails = self.coin.heads, self.coin.tails
+        return [[heads, tails], [tails, heads]]
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        return np.asarray(recipe.decoding.line.variance(records.astype(np.float64)))
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        position = np.clip((records.astype(np.float64) - self.lower) / (self.upper - self.lower), 0, 1)
+        low = float(1 - self.coin.p)
+        ones = int(generator.binomial(people, low + (1 - 2 * low) * position).sum())
+        return np.array([int(people.sum()) - ones, ones])
+
+    def two_level(self) -> TwoLevel:
+        # That of the two ends: any other number is a mixture of the two rows. A mixture contains the common part of its
+        # rows, so it hides others as well as they do. The divergence is convex: that of two mixtures is at most the largest
+        # of two rows.
+        return TwoLevel.binary(Fraction(self.coin.heads, self.coin.tails))
 
 
 @dataclass(frozen=True)
@@ -69,7 +100,6 @@ class SignBit(Mechanism):
     upper: float
     epsilon: float
     debiasing: Debiasing = field(init=False, repr=False, compare=False)
-    _coin: _coins.BinaryCoin = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
@@ -81,28 +111,7 @@ class SignBit(Mechanism):
             domain=Interval(lower, upper),
             report=Codes(2, onehot=False),
             debiasing=Debiasing(center - reach, center + reach),
+            law=SignBitLaw(lower, upper, coin),
             kernel=privatize.SignBit(lower, upper, coin.heads, coin.bits),
             coin=coin,
         )
-
-    def report_variance(self, records: AnyArray) -> Floats:
-        return np.asarray(self.debiasing.variance(records.astype(np.float64)))
-
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        position = np.clip((records.astype(np.float64) - self.lower) / (self.upper - self.lower), 0, 1)
-        low = float(1 - self._coin.p)
-        ones = int(generator.binomial(people, low + (1 - 2 * low) * position).sum())
-        return np.array([int(people.sum()) - ones, ones])
-
-    @property
-    def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`: those of the channel of the two ends.
-
-        Any other number is a mixture of the two rows. A mixture contains the common part of its rows, so it hides others as
-        well as they do. The divergence of two mixtures is at most the largest of two rows, because it is convex.
-        """
-        return TwoLevel.binary(Fraction(self._coin.heads, self._coin.tails))
-
-    def channel_rows(self) -> list[list[int]]:
-        heads, tails = self._coin.heads, self._coin.tails
-        return [[heads, tails], [tails, heads]]

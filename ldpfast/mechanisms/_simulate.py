@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,30 +12,17 @@ from .. import _check
 from .._random import open_generator
 from .._typing import AnyArray
 from ..domains import Categories, Domain
-from ..reports import MAX_REPORTS, Aggregator, Question
-from ._draws import Counts, multinomial
+from ..reports import MAX_REPORTS, Aggregator, Question, aggregator_with, recipe_of
+from ._draws import multinomial
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from .._typing import RNGLike
 
 SUM_ERROR = 1e-9  # of shares, from rounding
 
 
-class Simulated(Protocol):
-    """A mechanism, or a problem that encodes records for one."""
-
-    @property
-    def domain(self) -> Domain: ...
-
-    def aggregator(self) -> Aggregator: ...
-
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray: ...
-
-
 def simulate(
-    mechanism: Simulated, shares_or_counts: Mapping[Any, Any] | ArrayLike, n: int, *, rng: RNGLike = None
+    mechanism: Question[Any], shares_or_counts: Mapping[Any, Any] | ArrayLike, n: int, *, rng: RNGLike = None
 ) -> Aggregator:
     """Return an aggregator of simulated reports of n people, drawn from its exact distribution without making reports.
 
@@ -99,20 +86,19 @@ def simulate(
     >>> bool(abs(result["smokes"].value - 0.25) < 0.001)
     True
     """
-    of_rows = getattr(mechanism, "_simulated", None)  # of surveys
-    if not isinstance(mechanism, Question) or not (of_rows or hasattr(mechanism, "report_state")):
+    if not isinstance(mechanism, Question) or not hasattr(recipe_of(mechanism), "draw"):
         raise TypeError(f"mechanism must be a Mechanism, a Problem or a Survey, got {type(mechanism).__name__}")
+    recipe = recipe_of(mechanism)
     n = _check.integer("n", n, 1, MAX_REPORTS - 1)
-    if of_rows is not None:
-        simulated: Aggregator = of_rows(shares_or_counts, n, open_generator(rng))
-        return simulated
-    records, amounts = _population(mechanism.domain, shares_or_counts)
+    if hasattr(recipe, "simulated"):
+        return aggregator_with(mechanism, recipe.simulated(shares_or_counts, n, open_generator(rng)), n)
+    records, amounts = _population(recipe.domain, shares_or_counts)
     _check_sum(amounts, n)
     generator = open_generator(rng)
     people = multinomial(generator, np.asarray(n), amounts) if amounts.dtype.kind == "f" else amounts.astype(np.int64)
     present = people > 0
-    state = mechanism.report_state(records[present], people[present], generator)
-    return mechanism.aggregator().add([state], n)
+    state = recipe.draw(records[present], people[present], generator)
+    return aggregator_with(mechanism, [state], n)
 
 
 def _population(domain: Domain, given: Any) -> tuple[AnyArray, AnyArray]:

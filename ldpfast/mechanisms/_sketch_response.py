@@ -166,7 +166,7 @@ class SketchResponse(Mechanism):
             domain=domain,
             report=Codes(codes),
             debiasing=Debiasing(0.0, 1.0),
-            kernel=strings.SketchResponse(list(hashes), response._pipeline.kernel, domain.width),
+            kernel=strings.SketchResponse(list(hashes), response._recipe.kernel, domain.width),
             coin=response._coin,
             response=response,
             _hashes=hashes,
@@ -208,7 +208,7 @@ class SketchResponse(Mechanism):
             for function in range(self.functions):
                 owners = bincount(buckets[:, function], assigned[:, part * self.functions + function], self.buckets)
                 present = np.flatnonzero(owners)
-                states.append(self.response.report_state(present, owners[present], generator))
+                states.append(self.response._recipe.draw(present, owners[present], generator))
         return np.concatenate(states)
 
     def report_variance(self, records: AnyArray) -> Floats:
@@ -228,7 +228,7 @@ class SketchResponse(Mechanism):
         ValueError
             If there are too many codes.
         """
-        rows = self.response.channel_rows()
+        rows = self.response._recipe.law.rows()
         if rows is None:
             raise ValueError(f"buckets must be fewer for the probabilities of all codes, got {self.buckets}")
         channel = np.array([[float(entry) for entry in row] for row in rows])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,16 +12,18 @@ from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Reals
 from ..reports import Codes
+from ..results import Debiasing
+from ._base import Mechanism
 from ._draws import Counts, multinomial
 from ._python import invert
-from ._response import ResponseMechanism, debiasing_of, response_counts
+from ._response import ResponseLaw, debiasing_of, response_counts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
 
 @dataclass(frozen=True)
-class SmoothedBins(ResponseMechanism):
+class SmoothedBins(Mechanism):
     """`Bins` for numbers with few different values: each person first adds a uniform offset of width `spacing`.
 
     The shares of the symbols are shares of the smoothed distribution, which has no jumps.
@@ -62,6 +64,7 @@ class SmoothedBins(ResponseMechanism):
     epsilon: float
     _: KW_ONLY
     spacing: float
+    debiasing: Debiasing = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._set(
@@ -78,13 +81,21 @@ class SmoothedBins(ResponseMechanism):
             coin=coin,
         )
 
+    def channel_rows(self) -> Any:
+        return ResponseLaw(self._coin).rows()
+
+    @property
+    def two_level(self) -> Any:
+        """Parameters for `privacy.shuffled`."""
+        return ResponseLaw(self._coin).two_level()
+
     def privatize_block(self, records: AnyArray, words: Words) -> AnyArray:
         smoothed = add_offsets(records, self.spacing, words.uint64(len(records)))
-        rows = self.channel_rows()
+        rows = ResponseLaw(self._coin).rows()
         assert rows is not None
-        return invert(rows)(self.symbols(smoothed), words)
+        return invert(rows)(self._symbols(smoothed), words)
 
-    def symbols(self, records: AnyArray) -> AnyArray:
+    def _symbols(self, records: AnyArray) -> AnyArray:
         """Return the symbols of numbers that have their offset."""
         return np.searchsorted(np.asarray(self.cuts), records.astype(np.float64), side="right")
 

@@ -17,13 +17,16 @@ from ..domains import Categories
 from ..privacy._two_level import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
-from ._base import CHANNEL_ENTRIES, Mechanism
+from ._base import Mechanism
 from ._draws import Counts, bincount, sample
+from ._law import CHANNEL_ENTRIES, Law
 from ._response import one_hot
 from ._set_response import scaled_variance
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 MAX_CATEGORIES = 1 << 16  # a row of bits and the working memory of the kernel stay in cache
 
@@ -39,6 +42,69 @@ def best_size(k: int, epsilon: float) -> int:
     below = math.floor(k / (math.exp(min(epsilon, 300.0)) + 1))
     sizes = {min(max(1, size), k - 1) for size in (below, below + 1)}
     return min(sizes, key=lambda size: subset_variance(k, epsilon, size))
+
+
+@dataclass(frozen=True)
+class SubsetLaw(Law):
+    """The law of a random set that probably holds the category."""
+
+    k: int
+    coin: _coins.SetCoin
+
+    def two_level(self) -> TwoLevel:
+        k, size, coin = self.k, self.coin.size, self.coin  # S(x) are the sets that hold x
+        return TwoLevel.of_sets(coin.inside / coin.outside, size * (k - 1), k * (k - 1), size * (k - size))
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        return np.asarray(recipe.decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        """Return the number of sets with each category.
+
+        The set is uniform among all sets with probability k (1 - p) / (k - size), else among those with the true category.
+        The columns are drawn one after another. People are counted by the number of their ones
+        that are left. Those who are still to have a one in the column of their own category are counted apart, and a
+        uniform sample of them has it in the next column. In another column, someone with s ones left for c columns has one
+        with probability s / c.
+        """
+        k, size = self.k, self.coin.size
+        owners = bincount(records, people, k)
+        anything = generator.binomial(owners, float(k * self.coin.outside))
+        waiting, others = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
+        owners, others[size] = owners - anything, anything.sum()
+        waiting[size - 1] = owners.sum()
+        state, numbers = np.zeros(k, np.int64), np.arange(size + 1)
+        first, stop = max(0, size - 1), size + 1  # numbers of ones that somebody has left
+        for column in range(k):
+            active, left = slice(first, stop), k - column
+            taken = sample(generator, waiting[active], int(owners[column]))
+            waiting[active] -= taken
+            ones = np.zeros(stop - first, np.int64)
+            for group, columns in ((waiting, max(1, left - 1)), (others, left)):
+                drawn = generator.binomial(group[active], np.minimum(numbers[active] / columns, 1.0))
+                group[active] -= drawn
+                group[max(1, first) - 1 : stop - 1] += drawn[int(first == 0) :]
+                ones += drawn
+            others[active] += taken
+            state[column] = taken.sum() + ones.sum()
+            first = max(0, first - 1)
+            present = np.flatnonzero(waiting[first:stop] + others[first:stop])
+            first, stop = first + int(present[0]), first + int(present[-1]) + 1
+        return state
+
+    def rows(self) -> list[list[int]] | None:
+        """Return the channel from categories to sets, numbered by their bits. Numbers with another size have weight 0."""
+        k, size, coin = self.k, self.coin.size, self.coin
+        if k << k > CHANNEL_ENTRIES:
+            return None
+        inside = coin.heads * math.comb(k - 1, size)
+        outside = ((1 << coin.bits) - coin.heads) * math.comb(k - 1, size - 1)
+        rows = [[0] * (1 << k) for _ in range(k)]
+        for members in combinations(range(k), size):
+            code = sum(1 << member for member in members)
+            for x in range(k):
+                rows[x][code] = inside if x in members else outside
+        return rows
 
 
 @dataclass(frozen=True)
@@ -96,9 +162,7 @@ class SubsetSelection(Mechanism):
     epsilon: float
     _: KW_ONLY
     size: int | None = None
-    report: Bits = field(init=False, repr=False, compare=False)
     debiasing: Debiasing = field(init=False, repr=False, compare=False)
-    _coin: _coins.SetCoin = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         k, epsilon = _check.integer("k", self.k, 2, MAX_CATEGORIES), _check.positive("epsilon", self.epsilon)
@@ -113,65 +177,9 @@ class SubsetSelection(Mechanism):
             report=Bits(k, onehot=True, ones=size),
             debiasing=Debiasing.of(p, q),
             kernel=privatize.SubsetSelection(k, size, coin.heads, first_density(k - 1, size)),
+            law=SubsetLaw(k, coin),
             coin=coin,
         )
-
-    @property
-    def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`: S(x) are the sets that hold x."""
-        k, size, coin = self.k, self._coin.size, self._coin
-        return TwoLevel.of_sets(coin.inside / coin.outside, size * (k - 1), k * (k - 1), size * (k - size))
-
-    def report_variance(self, records: AnyArray) -> Floats:
-        return np.asarray(self.debiasing.variance(one_hot(records, self.k).astype(np.float64)))
-
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        """Return the number of sets with each category.
-
-        The set is uniform among all sets with probability k (1 - p) / (k - size), else among those with the true category.
-        The columns are drawn one after another. People are counted by the number of their ones
-        that are left. Those who are still to have a one in the column of their own category are counted apart, and a
-        uniform sample of them has it in the next column. In another column, someone with s ones left for c columns has one
-        with probability s / c.
-        """
-        k, size = self.k, self._coin.size
-        owners = bincount(records, people, k)
-        anything = generator.binomial(owners, float(k * self._coin.outside))
-        waiting, others = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
-        owners, others[size] = owners - anything, anything.sum()
-        waiting[size - 1] = owners.sum()
-        state, numbers = np.zeros(k, np.int64), np.arange(size + 1)
-        first, stop = max(0, size - 1), size + 1  # numbers of ones that somebody has left
-        for column in range(k):
-            active, left = slice(first, stop), k - column
-            taken = sample(generator, waiting[active], int(owners[column]))
-            waiting[active] -= taken
-            ones = np.zeros(stop - first, np.int64)
-            for group, columns in ((waiting, max(1, left - 1)), (others, left)):
-                drawn = generator.binomial(group[active], np.minimum(numbers[active] / columns, 1.0))
-                group[active] -= drawn
-                group[max(1, first) - 1 : stop - 1] += drawn[int(first == 0) :]
-                ones += drawn
-            others[active] += taken
-            state[column] = taken.sum() + ones.sum()
-            first = max(0, first - 1)
-            present = np.flatnonzero(waiting[first:stop] + others[first:stop])
-            first, stop = first + int(present[0]), first + int(present[-1]) + 1
-        return state
-
-    def channel_rows(self) -> list[list[int]] | None:
-        """Return the channel from categories to sets, numbered by their bits. Numbers with another size have weight 0."""
-        k, size, coin = self.k, self._coin.size, self._coin
-        if k << k > CHANNEL_ENTRIES:
-            return None
-        inside = coin.heads * math.comb(k - 1, size)
-        outside = ((1 << coin.bits) - coin.heads) * math.comb(k - 1, size - 1)
-        rows = [[0] * (1 << k) for _ in range(k)]
-        for members in combinations(range(k), size):
-            code = sum(1 << member for member in members)
-            for x in range(k):
-                rows[x][code] = inside if x in members else outside
-        return rows
 
 
 def first_density(others: int, size: int) -> int:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .. import _check, _coins
 from .._core import privatize
-from .._typing import AnyArray
 from ..domains import Categories
 from ..reports import Codes
-from ._response import ResponseMechanism
+from ..results import Debiasing
+from ._base import Mechanism
+from ._response import parts_of
 
 
 @dataclass(frozen=True)
-class Warner(ResponseMechanism):
+class Warner(Mechanism):
     """Randomized response to a yes-or-no question: the true answer with probability p, else the opposite.
 
     Parameters
@@ -50,11 +51,10 @@ class Warner(ResponseMechanism):
     """
 
     epsilon: float
+    debiasing: Debiasing = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._set(epsilon=_check.positive("epsilon", self.epsilon))
         coin = _coins.response(2, self.epsilon, wide=True)
-        self.define_response(coin, Categories(2, booleans=True), Codes(2, onehot=False), privatize.Warner(coin))
-
-    def symbols(self, records: AnyArray) -> AnyArray:
-        return records
+        domain, report = Categories(2, booleans=True), Codes(2, onehot=False)
+        self.define(domain=domain, report=report, kernel=privatize.Warner(coin), **parts_of(coin))

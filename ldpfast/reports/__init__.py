@@ -5,23 +5,29 @@ are counted; real numbers are added as 128-bit integers. So the state does not d
 number of machines. Floating point is used only for the estimate. This package does not depend on mechanisms.
 """
 
-from ._aggregator import MAX_REPORTS as MAX_REPORTS
 from ._aggregator import Aggregator
+from ._aggregator import aggregator_with as aggregator_with
 from ._batches import hash_of_batch as hash_of_batch
 from ._bits import Bits
 from ._codes import Codes
-from ._collected import Collected as Collected
-from ._collected import GroupedAggregator
+from ._counts import MAX_REPORTS as MAX_REPORTS
+from ._counts import Counted as Counted
+from ._counts import Counts as Counts
 from ._directions import Directions as Directions
+from ._format import Decoding as Decoding
 from ._format import Format
 from ._frames import FrameSigns as FrameSigns
 from ._grid import Grid
+from ._grouped import GroupedAggregator
+from ._grouped import aggregator_of as aggregator_of
 from ._grouped_results import GroupedResults
 from ._labels import MESSAGE_VERSION as MESSAGE_VERSION
 from ._labels import SCHEMA_KEY as SCHEMA_KEY
+from ._labels import Label as Label
 from ._labels import check_table_schema as check_table_schema
 from ._question import Question
-from ._question import ReportQuestion as ReportQuestion
+from ._recipe import Recipe as Recipe
+from ._recipe import recipe_of as recipe_of
 from ._signs import SampledSigns as SampledSigns
 from ._vectors import Vectors
 

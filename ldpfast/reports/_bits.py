@@ -12,8 +12,7 @@ from .._core import ranges, tally
 from .._typing import AnyArray, Floats
 from .._warnings import warn
 from ..results import FALSE_ALARM, AnyDebiasing, Debiasing, DoubtfulWarning, Estimate
-from ._counts import CountFormat
-from ._format import Statistic
+from ._format import CountFormat, Decoding
 
 LOG_ERROR = math.log(2 / FALSE_ALARM)
 
@@ -58,16 +57,16 @@ class Bits(CountFormat):
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_bits(reports, state)
 
-    def warn_if_doubtful(self, statistic: Statistic, state: AnyArray, mean: Estimate[Any]) -> None:
-        if not (self.onehot and self._warn_about_total(statistic, state, mean.n)):
-            super().warn_if_doubtful(statistic, state, mean)
+    def warn_if_doubtful(self, decoding: Decoding, state: AnyArray, mean: Estimate[Any]) -> None:
+        if not (self.onehot and self._warn_about_total(decoding, state, mean.n)):
+            super().warn_if_doubtful(decoding, state, mean)
 
-    def _warn_about_total(self, statistic: Statistic, state: AnyArray, n: Any) -> bool:
+    def _warn_about_total(self, decoding: Decoding, state: AnyArray, n: Any) -> bool:
         """Warn if the shares cannot add up to 1, by Bernstein's inequality for the number of ones in all reports.
 
         Return whether there was a warning.
         """
-        k, debiasing = self.k, statistic.debiasing
+        k, debiasing = self.k, decoding.debiasing
         assert isinstance(debiasing, Debiasing)
         gain = debiasing.one - debiasing.zero
         own, other = debiasing.probabilities

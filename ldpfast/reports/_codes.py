@@ -24,8 +24,7 @@ from ..results import (
     SupportDebiasing,
     line_of,
 )
-from ._counts import CountFormat
-from ._format import Statistic
+from ._format import CountFormat, Decoding
 
 COVARIANCE_LIMIT = 256  # largest number of coordinates for which the covariance matrix is computed
 
@@ -95,13 +94,13 @@ class Codes(CountFormat):
             return None
         return (line.one - line.zero) ** 2 * (np.diag(share) - np.outer(share, share)) / n
 
-    def mean(self, statistic: Statistic, state: AnyArray, n: Any) -> Estimate[Any]:
-        debiasing, span = statistic.debiasing, statistic.value_range
+    def mean(self, decoding: Decoding, state: AnyArray, n: Any) -> Estimate[Any]:
+        debiasing, span = decoding.debiasing, decoding.value_range
         if isinstance(debiasing, NumberDebiasing):
             value, stderr, rule = _mean_number(state, n, debiasing.values)
-            return Estimate(value, stderr, n, statistic.guarantee, None, rule, _span=span)
+            return Estimate(value, stderr, n, decoding.guarantee, None, rule, _span=span)
         if not isinstance(debiasing, MatrixDebiasing):
-            return super().mean(statistic, state, n)
+            return super().mean(decoding, state, n)
         k = len(state)
         # Half a report is added for each code, so that the variance is never zero.
         covariance = debiasing.covariance((state + 0.5) / (n + 0.5 * k)) / n
@@ -109,7 +108,7 @@ class Codes(CountFormat):
         values = debiasing(state / n)
         shown = covariance if k <= COVARIANCE_LIMIT else None
         limits = _rule_of_matrix(state, n, debiasing.matrix, values)
-        return Estimate(values, stderrs, n, statistic.guarantee, shown, limits, _span=span)
+        return Estimate(values, stderrs, n, decoding.guarantee, shown, limits, _span=span)
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         assert debiasing is not None

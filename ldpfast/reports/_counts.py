@@ -1,52 +1,276 @@
-"""States that are counts."""
+"""The counts of groups of people: what is collected, merged, saved and estimated from."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._limits import along
-from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing, Binomial, Estimate, line_of
-from ._format import Format, Statistic
+from .._described import from_dict as described
+from .._frames import Groups
+from .._schema import first_difference
+from .._typing import AnyArray
+from ..results import People, new_count
+from ._batches import new_names
+
+if TYPE_CHECKING:
+    from ._question import Question
+
+MAX_REPORTS = 1 << 62  # so that 64-bit counts cannot overflow
+MAX_BYTES = 1 << 30  # of the counts of all groups
 
 
-class CountFormat(Format):
-    """Format whose state is 64-bit counts.
+class Counted(NamedTuple):
+    """Arrays that count the reports of n people; or of several groups, with a first axis for them, where n is an array."""
 
-    By default each count that is debiased is binomial, so that intervals are Clopper-Pearson intervals.
+    states: Sequence[AnyArray]
+    n: Any
+
+
+class Counts:
+    """The counts of groups of people who answered a question: integers that merge in any order.
+
+    All people are one group with the value None, unless `by` divides them.
+
+    Attributes
+    ----------
+    question : Question
+    n : ndarray of int64, shape (groups,)
+    states : list of ndarray
+        The arrays of `Recipe.state_layouts`, each with one row per group.
+    places : dict
+        Row of each group by its value.
+    batches : set of str
+        Hashes of the names of the batches that were counted.
+    people : People
+    clipped : dict of str to int
+        Numbers of records that were clipped in this pass, by their kind or question.
+    refused : Counter of str
+        Numbers of messages that were left out, by their fault.
     """
 
-    def counts(self, state: AnyArray) -> NDArray[np.int64]:
-        """Return the number of reports with each bit or code, as a copy."""
-        return state.copy()
+    def __init__(self, question: Question[Any], groups: Groups | None = None) -> None:
+        self.question = question
+        self.groups, values = groups, (None,) if groups is None else ()
+        self.places: dict[Any, int] = {value: i for i, value in enumerate(values)}
+        self.n: NDArray[np.int64] = np.zeros(len(values), np.int64)
+        self.states: list[AnyArray] = [
+            np.zeros((len(values), *shape), dtype) for shape, dtype in self.recipe.state_layouts
+        ]
+        self.batches: set[str] = set()
+        self.people = People.of(new_count())
+        self.clipped: dict[str, int] = {}
+        self.refused: Counter[str] = Counter()
 
-    def combine(self, state: AnyArray, other: AnyArray) -> None:
-        state += other
+    @classmethod
+    def of(cls, question: Question[Any], values: Sequence[Any], states: Sequence[AnyArray], n: Any) -> Counts:
+        """Return counts with arrays that they keep."""
+        found = cls.__new__(cls)
+        found.question, found.groups = question, None
+        found.places = {value: i for i, value in enumerate(values)}
+        found.states, found.n = list(states), n
+        found.batches, found.people, found.clipped, found.refused = set(), People.of(new_count()), {}, Counter()
+        return found
 
-    def is_possible(self, state: AnyArray, n: int) -> bool:
-        return bool((state >= 0).all() and (state <= n).all())
+    @property
+    def recipe(self) -> Any:
+        """Recipe of the question; no field, because compiled kernels cannot be pickled."""
+        return self.question._recipe
 
-    def hits(self, state: AnyArray, debiasing: AnyDebiasing | None) -> NDArray[np.int64]:
-        """Return the counts that are debiased."""
-        return state
+    @property
+    def total(self) -> int:
+        """Number of people in all groups."""
+        return int(self.n.sum())
 
-    def covariance(self, state: AnyArray, n: int, debiasing: AnyDebiasing | None) -> Floats | None:
-        """Return the covariance matrix of the estimate, or None."""
-        return None
+    def group(self, place: int = 0) -> Counted:
+        """Return the counts of one group."""
+        return Counted([state[place] for state in self.states], int(self.n[place]))
 
-    def mean(self, statistic: Statistic, state: AnyArray, n: Any) -> Estimate[Any]:
-        line, span = line_of(statistic.debiasing), statistic.value_range
-        assert line is not None
-        hits = self.hits(state, statistic.debiasing).copy()
-        total = along(n, hits.ndim - np.ndim(n))
-        value = line(hits / total)
-        # The variance at the possible mean nearest to the estimate is never zero, even for one report.
-        stderr = np.sqrt(line.variance(np.clip(value, *span)) / total)
-        rule = Binomial(hits, total, line)
-        if hits.ndim == 0:
-            return Estimate(float(value), float(stderr), n, statistic.guarantee, None, rule, _span=span)
-        covariance = None if np.ndim(n) else self.covariance(state, n, statistic.debiasing)
-        return Estimate(value, stderr, n, statistic.guarantee, covariance, rule, _span=span)
+    def of_rows(self, places: Sequence[int]) -> Counted:
+        """Return the counts of some groups, with a first axis for them."""
+        return Counted([state[places] for state in self.states], self.n[places])
+
+    def taken(self, values: Sequence[Any]) -> Counts:
+        """Return a copy with some of the groups, in another order."""
+        places = [self.places[value] for value in values]
+        found = Counts.of(self.question, values, *self.of_rows(places))
+        found.batches, found.people, found.refused = set(self.batches), self.people, Counter(self.refused)
+        return found
+
+    def conclude(self, **options: Any) -> Any:
+        """Return the result of all people, with options of the question.
+
+        Raises
+        ------
+        ValueError
+            If there are no reports.
+        """
+        counted = self.group()
+        if counted.n == 0:
+            raise ValueError("an estimate needs at least 1 report, got n = 0")
+        return self.question._result(counted, self.people, **options)
+
+    # Adding -----------------------------------------------------------------------------------------------------------
+
+    def members(self, column: Any) -> tuple[NDArray[np.uint32] | None, int]:
+        """Return the number of the group of each row, and the number of groups, for which there are then rows of counts."""
+        if self.groups is None:
+            return None, 1
+        numbers = self.groups.numbers(column)
+        self.grow(self.groups.values)
+        return numbers, len(self.n)
+
+    def grow(self, values: Sequence[Any]) -> None:
+        """Add rows of zeros for new groups."""
+        places = dict(self.places)
+        for value in values:
+            places.setdefault(value, len(places))
+        new = len(places) - len(self.n)
+        if not new:
+            return
+        require_room(self.question, len(places))
+        self.n, *self.states = (
+            np.concatenate([counts, np.zeros((new, *counts.shape[1:]), counts.dtype)])
+            for counts in (self.n, *self.states)
+        )
+        self.places = places
+
+    def add(self, states: Sequence[AnyArray], n: int, place: int = 0) -> None:
+        """Add the arrays that count the reports of n people to a group."""
+        self.require_few(n)
+        self.recipe.combine([state[place] for state in self.states], states)
+        self.n[place] += n
+
+    def add_clipped(self, counts: Mapping[str, int]) -> None:
+        """Add numbers of clipped records."""
+        for name, count in counts.items():
+            self.clipped[name] = self.clipped.get(name, 0) + count
+
+    def name_batch(self, batch: str | None) -> None:
+        """Remember the name of a batch."""
+        self.batches |= new_names(self.batches, batch)
+
+    def merge(self, other: Counts, batch: str | None = None) -> None:
+        """Add the people of other counts of the same question. Groups of the same value are joined."""
+        require_equal(self.question, other.question)
+        names = other.batches | new_names(self.batches | other.batches, batch)
+        if names & self.batches:
+            raise ValueError(
+                f"other must hold no batch that was already counted, got {len(names & self.batches)} of them"
+            )
+        self.require_few(other.total)
+        self.grow(list(other.places))
+        if len(self.places) == 1:  # in place
+            self.recipe.combine(self.states, other.states)
+            self.n += other.n
+        else:
+            places = np.array([self.places[value] for value in other.places], np.intp)
+            self._add_rows(places, other)
+        self.batches |= names
+        self.refused += other.refused
+        self.people = self.people.joined(other.people)
+
+    def _add_rows(self, places: NDArray[np.intp], other: Counts) -> None:
+        joined = [state[places] for state in self.states]
+        self.recipe.combine(joined, other.states)
+        for state, part in zip(self.states, joined, strict=True):
+            state[places] = part
+        self.n[places] += other.n
+
+    def require_few(self, n: int) -> None:
+        """Raise unless n people can be added."""
+        if self.total + n >= MAX_REPORTS:
+            raise ValueError(f"an aggregator must hold fewer than 2^62 reports, got {self.total + n}")
+
+    # Bytes ------------------------------------------------------------------------------------------------------------
+
+    def packed(self) -> bytes:
+        """Return the arrays as bytes, little-endian, one after the other."""
+        return b"".join(
+            np.ascontiguousarray(state).astype(state.dtype.newbyteorder("<"), copy=False).tobytes()
+            for state in self.states
+        )
+
+    @classmethod
+    def unpacked(cls, question: Question[Any], values: Sequence[Any], n: Sequence[int], payload: bytes) -> Counts:
+        """Return the counts with the arrays that `packed` saved.
+
+        Raises
+        ------
+        ValueError
+            If the payload has another size, before memory is allocated.
+        """
+        layouts = [((len(values), *shape), np.dtype(dtype)) for shape, dtype in question._recipe.state_layouts]
+        sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in layouts]
+        if len(payload) != sum(sizes):
+            raise ValueError(f"data must hold a state of {sum(sizes)} bytes, got {len(payload)}")
+        states, start = [], 0
+        for (shape, dtype), size in zip(layouts, sizes, strict=True):
+            state = np.frombuffer(payload[start : start + size], dtype.newbyteorder("<")).astype(dtype)
+            states.append(state.reshape(shape))
+            start += size
+        return cls.of(question, values, states, np.array(n, np.int64))
+
+    def is_possible(self, place: int = 0) -> bool:
+        """Return whether people can have the counts of a group."""
+        return bool(self.recipe.is_possible(*self.group(place)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if self.question != other.question or (self.batches, self.refused) != (other.batches, other.refused):
+            return False
+        if self.places.keys() != other.places.keys():
+            return False
+        pairs = [(self.group(self.places[v]), other.group(other.places[v])) for v in self.places]
+        return all(a.n == b.n and all(map(np.array_equal, a.states, b.states)) for a, b in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def require_room(question: Question[Any], groups: int) -> None:
+    """Raise if the counts of so many groups would have more than `MAX_BYTES`."""
+    each = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in question._recipe.state_layouts)
+    if groups > 1 and groups * each > MAX_BYTES:
+        raise ValueError(
+            f"by must divide people into at most {max(1, MAX_BYTES // each)} groups, because the counts of a group have "
+            f"{each / 1e6:.3g} MB and those of all groups at most {MAX_BYTES / 1e9:.3g} GB, got {groups}"
+        )
+
+
+def require_equal(question: Question[Any], other: Question[Any]) -> None:
+    """Raise unless two questions are equal, with the first difference; labels that cannot be saved can only be shown."""
+    if other == question:
+        return
+    try:
+        difference = first_difference(question.schema(), other.schema())
+    except (TypeError, ValueError):
+        difference = f"it is {question!r}, got {other!r}"
+    if difference:
+        raise ValueError(f"other must aggregate answers to the same question: {difference}")
+
+
+def read_question(schema: Any) -> Any:
+    """Return the question that a schema in a saved state describes.
+
+    Raises
+    ------
+    ValueError
+        If it is no question, or another one in this version of the package.
+    """
+    if not isinstance(schema, dict):
+        raise ValueError("data must be the bytes of an aggregator: the header is not that of one")
+    try:
+        question = described(schema.get("asks"))
+        difference = first_difference(question.schema(), schema)
+    except (RecursionError, OverflowError, TypeError, ValueError, LookupError) as error:
+        raise ValueError(f"data must describe a question of this version: {error}") from error
+    if difference:
+        raise ValueError(f"data must be of this version of {question!r}: {difference}")
+    if not hasattr(question, "_conclude"):
+        raise ValueError(f"data must describe a question of this version: got a {type(question).__name__}")
+    return question

@@ -4,29 +4,44 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _threads
+from .._limits import along
 from .._typing import AnyArray, Floats
 from ..privacy import Guarantee
-from ..results import AnyDebiasing, Estimate, warn_outside
+from ..results import AnyDebiasing, Binomial, Debiasing, Estimate, line_of, warn_outside
 
 
-class Statistic(Protocol):
-    """What decoded reports estimate, as a format sees it."""
+@dataclass(frozen=True)
+class Decoding:
+    """What decoded reports are: the map from reports to unbiased numbers, and what is known about their mean.
+
+    Attributes
+    ----------
+    debiasing : Debiasing, MatrixDebiasing, NumberDebiasing, SupportDebiasing or None
+        Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers.
+    value_range : tuple of float
+        Interval that holds each coordinate of the expected decoded report.
+    guarantee : privacy.Guarantee
+    """
+
+    debiasing: AnyDebiasing | None
+    value_range: tuple[float, float]
+    guarantee: Guarantee
 
     @property
-    def debiasing(self) -> AnyDebiasing | None: ...
-
-    @property
-    def value_range(self) -> tuple[float, float]: ...
-
-    @property
-    def guarantee(self) -> Guarantee: ...
+    def line(self) -> Debiasing:
+        """Debiasing of one bit, or of one count."""
+        line = line_of(self.debiasing)
+        if line is None:
+            raise TypeError(f"decoded reports must be linear in bits, got the debiasing {self.debiasing!r}")
+        return line
 
 
 class Format(ABC):
@@ -90,12 +105,12 @@ class Format(ABC):
         """Return whether n reports can have this state."""
 
     @abstractmethod
-    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+    def mean(self, decoding: Decoding, state: AnyArray, n: int) -> Estimate[Any]:
         """Return the mean of n >= 1 decoded reports, without warnings."""
 
-    def warn_if_doubtful(self, statistic: Statistic, state: AnyArray, mean: Estimate[Any]) -> None:
+    def warn_if_doubtful(self, decoding: Decoding, state: AnyArray, mean: Estimate[Any]) -> None:
         """Warn if the mean is outside the range of the parameter by more than noise explains."""
-        warn_outside(mean, statistic.value_range)
+        warn_outside(mean, decoding.value_range)
 
     def counts(self, state: AnyArray) -> AnyArray:
         """Return the counts that a state holds, as a copy.
@@ -238,3 +253,41 @@ class Format(ABC):
         wrong = self.invalidity(reports) if reports.size else None
         if wrong is not None:
             raise ValueError(f"reports must {wrong}")
+
+
+class CountFormat(Format):
+    """Format whose state is 64-bit counts.
+
+    By default each count that is debiased is binomial, so that intervals are Clopper-Pearson intervals.
+    """
+
+    def counts(self, state: AnyArray) -> NDArray[np.int64]:
+        """Return the number of reports with each bit or code, as a copy."""
+        return state.copy()
+
+    def combine(self, state: AnyArray, other: AnyArray) -> None:
+        state += other
+
+    def is_possible(self, state: AnyArray, n: int) -> bool:
+        return bool((state >= 0).all() and (state <= n).all())
+
+    def hits(self, state: AnyArray, debiasing: AnyDebiasing | None) -> NDArray[np.int64]:
+        """Return the counts that are debiased."""
+        return state
+
+    def covariance(self, state: AnyArray, n: int, debiasing: AnyDebiasing | None) -> Floats | None:
+        """Return the covariance matrix of the estimate, or None."""
+        return None
+
+    def mean(self, decoding: Decoding, state: AnyArray, n: Any) -> Estimate[Any]:
+        line, span = decoding.line, decoding.value_range
+        hits = self.hits(state, decoding.debiasing).copy()
+        total = along(n, hits.ndim - np.ndim(n))
+        value = line(hits / total)
+        # The variance at the possible mean nearest to the estimate is never zero, even for one report.
+        stderr = np.sqrt(line.variance(np.clip(value, *span)) / total)
+        rule = Binomial(hits, total, line)
+        if hits.ndim == 0:
+            return Estimate(float(value), float(stderr), n, decoding.guarantee, None, rule, _span=span)
+        covariance = None if np.ndim(n) else self.covariance(state, n, decoding.debiasing)
+        return Estimate(value, stderr, n, decoding.guarantee, covariance, rule, _span=span)

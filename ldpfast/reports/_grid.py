@@ -12,7 +12,7 @@ from .._core import tally
 from .._limits import along
 from .._typing import AnyArray, Floats
 from ..results import NORMAL_FROM, AnyDebiasing, BoundedSum, Estimate, Normal
-from ._format import Statistic
+from ._format import Decoding
 from ._sums import SumFormat, sums_and_squares
 
 
@@ -63,21 +63,21 @@ class Grid(SumFormat):
         possible = (square >= 0) & (square <= n * 2.0**94) & (total**2 <= n * square * (1 + 1e-9))
         return bool(possible.all())
 
-    def mean(self, statistic: Statistic, state: AnyArray, n: Any) -> Estimate[Any]:
+    def mean(self, decoding: Decoding, state: AnyArray, n: Any) -> Estimate[Any]:
         people, n = n, along(n, 1)
         mean, square = (sums / n for sums in sums_and_squares(state))
         value = self.lower + self.grid * (mean + 0.5)
         # The sample variance, but at least that of the noise. For few reports, the variance of the records is set to its
         # largest possible value.
         sample = np.maximum(square - mean * mean, 0) * (n / np.maximum(n - 1, 1))
-        span = lower, upper = statistic.value_range
+        span = lower, upper = decoding.value_range
         widest = np.where(n < NORMAL_FROM, (upper - lower) ** 2 / 4, 0.0)
         variance = np.maximum(self.grid**2 * sample, self.noise_variance + widest)
         stderr = np.sqrt(variance / n)
         # The largest step comes from a record at one end, or about the scale of the noise, whose tails are exponential.
         noise = math.sqrt(self.noise_variance / 2)
         up, down = np.maximum(upper - value, noise) / n, np.maximum(value - lower, noise) / n
-        needed, guarantee = Normal.of_sum(n).needed, statistic.guarantee
+        needed, guarantee = Normal.of_sum(n).needed, decoding.guarantee
         if self.scalar:
             rule = BoundedSum(up[..., 0], down[..., 0], needed)
             value, stderr = value[..., 0], stderr[..., 0]

@@ -14,7 +14,7 @@ from .._table import Table
 from ..results import guarantee_text
 
 if TYPE_CHECKING:
-    from ._collected import GroupedAggregator
+    from ._grouped import GroupedAggregator
 
 MAX_SHOWN = 20  # groups of a printed table
 

@@ -1,55 +1,36 @@
-"""The contract of everything that people can be asked, and the questions whose reports are arrays of one format."""
+"""What people can be asked, as users see it: parameters, and a few verbs. Its recipe does the work."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from .._described import Described, made_again
-from .._extras import optional
-from .._schema import canonical_json, digest
 from .._typing import AnyArray
 from ..privacy import Guarantee
-from ..results import AnyDebiasing, Occasion
+from ..results import People
 from ._aggregator import Aggregator
-from ._collected import Collected, GroupedAggregator
-from ._format import Format
+from ._counts import Counted, Counts
+from ._grouped import GroupedAggregator, aggregator_of
 from ._grouped_results import GroupedResults
-from ._labels import (
-    COLUMN,
-    LABEL,
-    MESSAGE_HEAD,
-    MESSAGE_VERSION,
-    SCHEMA_KEY,
-    binary_values,
-    is_binary,
-    read_messages,
-    read_table,
-    valid_messages,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .._table import Table
     from .._typing import RNGLike
 
 Result = TypeVar("Result", covariant=True)
-StateLayout = tuple[tuple[int, ...], Any]  # shape and dtype of an array of a state
 
 
 class Question(Described, ABC, Generic[Result]):
-    """Base class of what people can be asked: mechanisms, problems, surveys, and rounds. Subclasses are frozen dataclasses.
+    """Base class of what people can be asked: mechanisms, problems and surveys. Subclasses are frozen dataclasses.
 
-    A subclass says how records become reports (`privatize`, and `_collect`, which counts them at once), how reports are counted
-    (`state_layouts`, `count`, `combine`, `is_possible`), and what follows from the counts (`conclude`). Merging, saving,
-    groups of people, engines and estimates are written once over these.
+    A question is its parameters. It holds a recipe, which turns records into reports and reports into counts, and concludes its
+    result from the counts. Nothing else depends on what is asked.
 
     Attributes
     ----------
@@ -57,135 +38,76 @@ class Question(Described, ABC, Generic[Result]):
         Privacy guarantee of each person.
     """
 
-    # What a question defines ----------------------------------------------------------------------------------------
-
-    @property
-    def occasion(self) -> Occasion | None:
-        """When people are asked, in a series of surveys that the same people answer; None where nothing is known."""
-        return None
-
-    @property
-    @abstractmethod
-    def guarantee(self) -> Guarantee:
-        """Privacy guarantee of each person."""
+    _recipe: Any
 
     @abstractmethod
-    def privatize(self, x: Any, *, rng: RNGLike = None, clip: bool = False) -> Any:
-        """Turn records into reports."""
+    def _conclude(self, counted: Counted) -> Result:
+        """Return the result from the counts of at least one report: the only place where counts become a result."""
 
-    @abstractmethod
-    def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:
-        """Privatize records and count the reports, by the groups of people if `by` is not None."""
-
-    @abstractmethod
-    def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
-        """Privatize records and yield the messages of people, as Arrow arrays of binary values."""
-
-    @abstractmethod
-    def message(self, report: Any) -> bytes:
-        """Return one report as a message that says which question it answers."""
-
-    @abstractmethod
-    def to_arrow(self, reports: Any) -> Any:
-        """Return reports as an Arrow table that says which question they answer."""
-
-    @property
-    @abstractmethod
-    def state_layouts(self) -> list[StateLayout]:
-        """Shapes and dtypes of the arrays that count the reports."""
-
-    @abstractmethod
-    def count(self, reports: Any) -> tuple[list[AnyArray], int]:
-        """Return the arrays that count reports, after a check that they answer this question, and the number of people."""
-
-    @abstractmethod
-    def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
-        """Return the messages that answer this question, in lists for `count`, and the numbers of others by their fault."""
-
-    @abstractmethod
-    def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
-        """Add arrays of counts to others, in place. All of them may have leading axes, for groups of people."""
-
-    @abstractmethod
-    def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
-        """Return whether the answers of n people can have these counts."""
-
-    def counts(self, states: Sequence[AnyArray]) -> AnyArray:
-        """Return the counts of reports, where there is one array of them."""
-        raise AttributeError("counts exist only for questions with one format of reports")
-
-    @abstractmethod
-    def conclude(self, counted: Aggregator) -> Result:
-        """Return the estimate from counted reports.
-
-        This is the only place where counts become the result of a question, so that counts that were merged, saved or made by
-        an engine give the same result as `run`. Users call ``counted.estimate()``.
-
-        Parameters
-        ----------
-        counted : Aggregator
-            Aggregator of this question with at least one report.
-
-        Returns
-        -------
-        estimate : Estimate
-        """
-
-    def table_of_groups(
-        self, values: Sequence[Any], counted: Aggregator, confidence: float, simultaneous: bool
+    def _table_of_groups(
+        self, values: Sequence[Any], counted: Counted, confidence: float, simultaneous: bool
     ) -> Table | None:
         """Return the numbers of several groups as a table, from counts with one row per group; None if it has no such form."""
         return None
 
-    def _check_groups(self, by: Any) -> None:
-        """Warn if the column that divides people into groups, which is not protected, is one that the question asks for."""
+    def _result(self, counted: Counted, people: People, **options: Any) -> Any:
+        """Return the result, which knows whose reports it is made of."""
+        found: Any = self._conclude(counted, **options)
+        if not hasattr(found, "_of_people"):
+            return found
+        occasion = self._recipe.occasion
+        return found._of_people(people if occasion is None else people.on(occasion))
 
-    def _require_keys(self, personal: bool) -> None:
-        """Raise if people cannot be asked: without personal keys, if coins must belong to persons."""
+    @property
+    def guarantee(self) -> Guarantee:
+        """Privacy guarantee of each person, from the integers of the coins."""
+        guarantee: Guarantee = self._recipe.guarantee
+        return guarantee
 
-    @abstractmethod
-    def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
-        """Warn if some records of n people were clipped."""
+    # People -----------------------------------------------------------------------------------------------------------
 
-    # What all questions have ----------------------------------------------------------------------------------------
-
-    def aggregator(self) -> Aggregator:
-        """Return an empty aggregator for reports: the state of the server.
-
-        Returns
-        -------
-        aggregator : Aggregator
-            It can be merged with others, and saved with `to_bytes`.
-        """
-        return Aggregator(self)
-
-    def estimate(self, reports: Any, **options: Any) -> Result:
-        """Return the estimate from reports, or from an aggregator of them: the server's part.
+    def privatize(
+        self, x: ArrayLike, *, rng: RNGLike = None, out: AnyArray | None = None, clip: bool = False
+    ) -> AnyArray:
+        """Turn records into reports.
 
         Parameters
         ----------
-        reports : array_like, list of messages, Arrow table, or Aggregator
-            Reports as `privatize` returns them or as `Aggregator.update` takes them, or an aggregator of an equal question,
-            which stays unchanged.
-        **options
-            As for `Aggregator.estimate`.
+        x : array_like
+            One record per person, or a single record (one dimension less). Each class documents dtype and shape.
+        rng : None, PersonKeys, int, SeedSequence, Generator or BitGenerator
+            ``None`` draws a fresh key from the operating system. `PersonKeys` give the same report for the same person and
+            value, in double precision. Anything else makes the reports reproducible, hence not private: for simulation and
+            tests only. The same key and records give the same reports for any number of threads and any instruction set,
+            but ``privatize(x[:m])`` can differ from ``privatize(x)[:m]``.
+        out : ndarray, or array of another library on the CPU, optional
+            Array for the reports, of their shape and dtype.
+        clip : bool, default False
+            Project records outside the domain on it and map NaN to its center, instead of raising an error. Use it in
+            deployed clients: an error that depends on the record would itself be a report.
 
         Returns
         -------
-        estimate : Estimate
+        reports : ndarray
+            `out`, or a new array. Entry i depends on record i and on no other record.
 
         Raises
         ------
         TypeError, ValueError
-            If they are not reports of this question, or there are none.
+            If `x` or `out` has a wrong dtype or shape; if a record is outside the domain (NaN always is) and `clip` is
+            false. `out` is not changed then.
+
+        Privacy
+        -------
+        Each report has the `guarantee`, exactly; see the class and docs/proofs.
         """
-        aggregator = self.aggregator()
-        if isinstance(reports, Aggregator):
-            aggregator.merge(reports)
-        else:
-            aggregator.update(reports)
-        result: Result = aggregator.estimate(**options)
-        return result
+        recipe = self._recipe
+        if rng is None and out is None and (clip is False or (clip is True and recipe.clips)):
+            report: AnyArray | None = recipe.single(x, clip)
+            if report is not None:
+                return report
+        made: AnyArray = recipe.privatize(x, rng, out, clip)
+        return made
 
     @overload
     def collect(self, x: Any, *, by: None = None, rng: RNGLike = None, clip: bool = False) -> Aggregator: ...
@@ -247,10 +169,20 @@ class Question(Described, ABC, Generic[Result]):
         >>> {region: aggregator.n for region, aggregator in by_region.items()}
         {'N': 1, 'S': 2}
         """
-        self._check_groups(by)
-        collected = self._collect(x, by, rng, clip)
-        self._warn_clipped(int(collected.n.sum()), collected.clipped)
-        return collected.aggregator()
+        return aggregator_of(self._collected(x, by, rng, clip))
+
+    def _collected(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Counts:
+        if by is not None:
+            self._recipe.check_groups(by)
+        counts = self._counted(x, by, rng, clip)
+        if counts.clipped:
+            self._recipe.warn_clipped(counts.total, counts.clipped)
+        return counts
+
+    def _counted(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Counts:
+        """Return the counts of records, without warnings."""
+        counts: Counts = self._recipe.collect(partial(Counts, self), x, by, rng, clip)
+        return counts
 
     @overload
     def run(self, x: Any, *, by: None = None, rng: RNGLike = None, clip: bool = False) -> Result: ...
@@ -288,78 +220,52 @@ class Question(Described, ABC, Generic[Result]):
         -------
         The estimate is a function of the reports alone. The values `by` are not protected.
         """
-        return self.collect(x, by=by, rng=rng, clip=clip).estimate()
+        counts = self._collected(x, by, rng, clip)
+        return counts.conclude() if counts.groups is None else aggregator_of(counts).estimate()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return made_again, (type(self), self._parameters())
+    def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
+        """Privatize records and yield the messages of people, as Arrow arrays of binary values."""
+        yield from self._recipe.messages(x, rng, clip)
 
+    # The server -------------------------------------------------------------------------------------------------------
 
-class ReportQuestion(Question[Result]):
-    """Base class of questions whose reports are arrays of one format: mechanisms, problems, and rounds of a repeated question.
+    def aggregator(self) -> Aggregator:
+        """Return an empty aggregator for reports: the state of the server.
 
-    Attributes
-    ----------
-    report : Format
-        Format of reports.
-    debiasing : Debiasing, MatrixDebiasing, NumberDebiasing, SupportDebiasing or None
-        Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers.
-    value_range : tuple of float
-        Interval that holds each coordinate of the expected decoded report.
-    """
+        Returns
+        -------
+        aggregator : Aggregator
+            It can be merged with others, and saved with `to_bytes`.
+        """
+        return Aggregator(self)
 
-    report: Format
+    def estimate(self, reports: Any, **options: Any) -> Result:
+        """Return the estimate from reports, or from an aggregator of them: the server's part.
 
-    @property
-    @abstractmethod
-    def debiasing(self) -> AnyDebiasing | None:
-        """Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers."""
+        Parameters
+        ----------
+        reports : array_like, list of messages, Arrow table, or Aggregator
+            Reports as `privatize` returns them or as `Aggregator.update` takes them, or an aggregator of an equal question,
+            which stays unchanged.
+        **options
+            As for `Aggregator.estimate`.
 
-    @property
-    @abstractmethod
-    def value_range(self) -> tuple[float, float]:
-        """Interval that holds each coordinate of the expected decoded report."""
+        Returns
+        -------
+        estimate : Estimate
 
-    @property
-    def state_layouts(self) -> list[StateLayout]:
-        """Shape and dtype of the one array that counts the reports."""
-        return [self.report.state_layout]
-
-    def count(self, reports: Any) -> tuple[list[AnyArray], int]:
-        """Return the state of reports, after a check that they answer this question, and their number."""
-        arranged = self.report.arrange(self.read(reports))
-        return [self.report.count(arranged)], len(arranged)
-
-    def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
-        """Return the messages that answer this question, of one length each, and the numbers of others by their fault."""
-        return valid_messages(self, messages)
-
-    def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
-        """Add one state to another, in place."""
-        self.report.combine(states[0], others[0])
-
-    def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
-        """Return whether n reports can have this state."""
-        return self.report.is_possible(states[0], n)
-
-    def counts(self, states: Sequence[AnyArray]) -> AnyArray:
-        """Return the number of reports with each bit or code, as a copy."""
-        return self.report.counts(states[0])
-
-    def count_groups(self, collected: Collected, reports: AnyArray, by: Any) -> None:
-        """Add valid reports to the counts of the groups of people, if `by` is a column, or of all people."""
-        members, _ = collected.members(by)
-        if members is not None and len(members) != len(reports):
-            raise ValueError(f"by must have one value per record, got {len(members)} for {len(reports)} records")
-        if members is None:
-            self.combine([collected.states[0][0]], [self.report.count(reports)])
-            collected.n += len(reports)
-            return
-        collected.n += self.report.tally_groups(reports, members, collected.states[0])
-
-    @cached_property
-    def _head(self) -> bytes:
-        """Start of every message: version, fingerprint, and the number 0 of the only question."""
-        return MESSAGE_HEAD.pack(MESSAGE_VERSION, digest(self.schema())[:8], 0)
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not reports of this question, or there are none.
+        """
+        aggregator = self.aggregator()
+        if isinstance(reports, Aggregator):
+            aggregator.merge(reports)
+        else:
+            aggregator.update(reports)
+        result: Result = aggregator.estimate(**options)
+        return result
 
     def message(self, report: ArrayLike) -> bytes:
         """Return one report as a message that says which question it answers.
@@ -380,10 +286,8 @@ class ReportQuestion(Question[Result]):
         TypeError, ValueError
             If `report` is not one report of this question.
         """
-        accepted = self.report.validate(report)
-        if len(accepted) != 1:
-            raise ValueError(f"report must be one report, got {len(accepted)}")
-        return self._head + self.report.pack(accepted).tobytes()
+        message: bytes = self._recipe.message(report)
+        return message
 
     def to_arrow(self, reports: ArrayLike) -> Any:
         """Return reports as an Arrow table that explains itself; `pyarrow.parquet.write_table` stores it.
@@ -406,16 +310,9 @@ class ReportQuestion(Question[Result]):
         ImportError
             If pyarrow is not installed.
         """
-        pa = optional("pyarrow", "files")
-        packed = self.report.pack(self.report.validate(reports))
-        kind = pa.binary(packed.shape[1])
-        column = pa.FixedSizeBinaryArray.from_buffers(kind, len(packed), [None, pa.py_buffer(packed)])
-        label = pa.repeat(pa.scalar(self._head[1:9], pa.binary(8)), len(packed))
-        metadata = {SCHEMA_KEY: canonical_json(self.schema())}
-        schema = pa.schema([pa.field(COLUMN, kind), pa.field(LABEL, pa.binary(8))], metadata=metadata)
-        return pa.Table.from_arrays([column, label], schema=schema)
+        return self._recipe.to_arrow(reports)
 
-    def from_arrow(self, table: Any) -> AnyArray:
+    def from_arrow(self, table: Any) -> Any:
         """Return the reports of a table that `to_arrow` made, after a check that they answer this question.
 
         Parameters
@@ -426,24 +323,23 @@ class ReportQuestion(Question[Result]):
         Returns
         -------
         reports : ndarray
+            For a survey, whose reports are a table, the table.
 
         Raises
         ------
         TypeError, ValueError
             If the table has no schema or that of another question, or no column "report" of reports.
         """
-        return read_table(self, table)
+        return self._recipe.from_arrow(table)
 
-    def read(self, reports: Any) -> ArrayLike:
-        """Return the reports of messages or of a table after a check of their labels, and anything else unchanged."""
-        if isinstance(reports, bytes | bytearray):
-            return read_messages(self, [reports])
-        if isinstance(reports, list | tuple) and not reports:
-            return np.empty((0, *self.report.shape), self.report.dtype(np.dtype(np.float64)))
-        if isinstance(reports, list | tuple) and isinstance(reports[0], bytes | bytearray | memoryview):
-            return read_messages(self, reports)
-        if is_binary(reports):
-            return self.read(binary_values(reports))
-        if hasattr(reports, "__arrow_c_stream__") and hasattr(reports, "schema"):
-            return read_table(self, reports)
-        return reports  # type: ignore[no-any-return]
+    def _count(self, reports: Any) -> Counted:
+        """Return the counts of reports, after a check that they answer this question."""
+        return Counted(*self._recipe.count(reports))
+
+    def _valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
+        """Return the messages that answer this question, in lists, and the numbers of others by their fault."""
+        found: tuple[list[list[bytes]], Counter[str]] = self._recipe.valid_messages(messages)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return made_again, (type(self), self._parameters())

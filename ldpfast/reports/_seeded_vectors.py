@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._typing import AnyArray, Floats
 from ..results import NORMAL_FROM, AnyDebiasing, Estimate, Normal
-from ._format import Statistic
+from ._format import Decoding
 from ._sums import SumFormat, sums_and_squares
 
 
@@ -40,12 +40,12 @@ class SeededVectors(SumFormat):
         possible = (square >= 0) & (square <= most) & (np.abs(total) <= most)
         return bool((possible & (total**2 <= n * (square * (1 + 1e-6) + n * 2.0**-28))).all())
 
-    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+    def mean(self, decoding: Decoding, state: AnyArray, n: int) -> Estimate[Any]:
         mean, square = (sums * (2.0**-40 / n) for sums in sums_and_squares(state))
         value, sample = mean * self.bound, np.maximum(square - mean**2, 0) * self.bound**2 * (n / max(n - 1, 1))
         # The sample variance. For few reports, it is set to its largest possible value.
         variance = np.maximum(sample, self.moment if n < NORMAL_FROM else self._least_variance(value))
-        return Estimate(value, np.sqrt(variance / n), n, statistic.guarantee, None, Normal.of_sum(n))
+        return Estimate(value, np.sqrt(variance / n), n, decoding.guarantee, None, Normal.of_sum(n))
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         rows = np.empty((len(reports), self.dim), np.float32)

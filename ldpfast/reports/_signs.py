@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
 from ..results import AnyDebiasing, BoundedSum, Estimate, Normal
-from ._counts import CountFormat
-from ._format import Statistic
+from ._format import CountFormat, Decoding
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,13 @@ class SampledSigns(CountFormat):
         total = sum(state.tolist()) == n * self.sampled
         return super().is_possible(state, n) and total and bool((self.counts(state).sum(axis=1) <= n).all())
 
-    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+    def mean(self, decoding: Decoding, state: AnyArray, n: int) -> Estimate[Any]:
         """Return the mean. The standard error follows from the known probability of a coordinate to be sampled."""
-        share, span = self.sampled / self.dim, statistic.value_range
+        share, span = self.sampled / self.dim, decoding.value_range
         value = np.diff(self.counts(state), axis=1)[:, 0] * (self.reach / n)
         stderr = np.sqrt((self.reach**2 * share - np.clip(value, *span) ** 2) / n)
         rule = BoundedSum.of_mean(value, -self.reach, self.reach, n, Normal.of_sum(n, share).needed)
-        return Estimate(value, stderr, n, statistic.guarantee, None, rule, _span=span)
+        return Estimate(value, stderr, n, decoding.guarantee, None, rule, _span=span)
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_codes(reports.reshape(-1), state)

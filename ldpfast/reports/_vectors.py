@@ -10,7 +10,7 @@ import numpy as np
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
 from ..results import AnyDebiasing, Estimate, Normal
-from ._format import Statistic
+from ._format import Decoding
 from ._sums import SumFormat, sums_of
 
 
@@ -57,10 +57,10 @@ class Vectors(SumFormat):
     def is_possible(self, state: AnyArray, n: int) -> bool:
         return bool(np.linalg.norm(sums_of(state)) <= n * 2.0**40 * (1 + 1e-3))
 
-    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+    def mean(self, decoding: Decoding, state: AnyArray, n: int) -> Estimate[Any]:
         value = sums_of(state) * (self.bound * 2.0**-40 / n)
         stderr = np.full(self.dim, np.sqrt(self.second_moment / n))
-        return Estimate(value, stderr, n, statistic.guarantee, None, Normal.of_sum(n))
+        return Estimate(value, stderr, n, decoding.guarantee, None, Normal.of_sum(n))
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_vectors(reports, self.dim, self.bound, state)

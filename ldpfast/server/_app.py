@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from .. import _check
+from ..reports import recipe_of
 from ..survey import Survey
 from . import _page
 from ._access import COOKIE, Tokens, session_of
@@ -251,7 +252,7 @@ class _Server:
             wanted[name] = None if text is None else _number(text)
             if wanted[name] == NO_NUMBER:
                 raise HTTPException(400, f"{name} must be a number")
-        wave = wanted["wave"] if wanted["wave"] is not None else self.plan.current._series.entry
+        wave = wanted["wave"] if wanted["wave"] is not None else recipe_of(self.plan.current).series.entry
         found = [one for one in known if one.number == wave and wanted["version"] in (None, one.survey.revision)]
         if not found:
             raise HTTPException(404, "there is no such wave or version")
@@ -354,7 +355,7 @@ def _described(survey: Survey, groups: Sequence[str]) -> tuple[bytes, str]:
         "fingerprint": survey.fingerprint,
         "schema": survey.client_schema(),
         "table": base64.b64encode(survey.client_table()).decode(),
-        "wave": survey._series.entry,
+        "wave": recipe_of(survey).series.entry,
         "version": survey.revision,
         "groups": list(groups),
     }

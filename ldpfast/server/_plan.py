@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from .. import _check
+from ..reports import recipe_of
 from ..survey import Survey
 from ..survey._client_table import check_optional
 
@@ -33,19 +34,23 @@ class Occasion:
     @classmethod
     def of(cls, survey: Survey) -> Occasion:
         """Return the occasion of a survey."""
-        entry = survey._series.entry
-        label = survey._layout.head[1:] if entry is None else survey._series.promise + entry.to_bytes(4, "little")
+        entry = recipe_of(survey).series.entry
+        label = (
+            recipe_of(survey).head[1:]
+            if entry is None
+            else recipe_of(survey).series.promise + entry.to_bytes(4, "little")
+        )
         return cls(survey, label)
 
     @cached_property
     def fingerprint(self) -> bytes:
         """First 8 bytes of the digest of the schema, which messages carry."""
-        return self.survey._layout.head[1:]
+        return recipe_of(self.survey).head[1:]
 
     @property
     def number(self) -> int | None:
         """Number of the wave."""
-        return self.survey._series.entry
+        return recipe_of(self.survey).series.entry
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,8 @@ class ServerPlan:
         if not versions or not all(isinstance(survey, Survey) for survey in versions):
             raise TypeError(f"surveys must be a Survey or a list of them, got {surveys!r}")
         for survey in versions:
-            check_optional(survey._layout.declared)
-            if survey._series.promise != versions[0]._series.promise:
+            check_optional(recipe_of(survey).declared)
+            if recipe_of(survey).series.promise != recipe_of(versions[0]).series.promise:
                 raise ValueError("surveys must be versions of one series, with the same epsilon and numbers of answers")
             if survey.wave is not None:
                 raise ValueError(f"surveys must be whole, got that of wave {survey.wave}: use waves")
@@ -94,7 +99,7 @@ class ServerPlan:
             raise ValueError(f"waves must be left out for a survey without waves, got {waves!r}")
         if versions[0].waves is not None and not listed:
             raise ValueError(f"waves must be the open waves of a survey with {versions[0].waves} waves, got none")
-        panel = versions[0]._series.panel
+        panel = recipe_of(versions[0]).series.panel
         checked = tuple(panel.checked(wave) for wave in listed) if panel is not None else ()
         if len(set(checked)) < len(checked):
             raise ValueError(f"waves must be different, got {waves!r}")

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
+from ..reports import recipe_of
 from ..survey._counts import MESSAGE_FAULTS, faults_of
 from ._reports import Reports, Status, places_of
 from ._store import FOLDED, Store
@@ -135,7 +136,7 @@ class Receiver:
             if occasion is None:
                 refused |= dict.fromkeys(members, "fingerprint")
                 continue
-            faults = faults_of(occasion.survey, [messages[place] for place in members])
+            faults = faults_of(recipe_of(occasion.survey), [messages[place] for place in members])
             refused |= {members[i]: MESSAGE_FAULTS[faults[i]] for i in np.flatnonzero(faults).tolist()}
         places = [place for place in range(len(messages)) if place not in refused]
         reports = Reports(

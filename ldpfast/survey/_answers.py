@@ -17,7 +17,7 @@ from ._hypotheses import goodness_of_fit
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
-    from ._questions import ColumnQuestion
+    from ._columns import QuestionColumn
     from ._shares import Shares
 
 NO_ANSWER = "no answer"  # label of a missing answer in tables
@@ -61,7 +61,7 @@ class Answer(Estimate[Any]):
     _numbers: int = 1  # reported by the whole survey
     _quantity: str = "share"
     _shares: Shares | None = None  # of the symbols, for shares of labels and for means that are sent as one bit
-    _question: ColumnQuestion | None = None
+    _column: QuestionColumn | None = None
     _total: Guarantee | None = None  # of a person, for all answers together
     _axes: tuple[tuple[Any, ...], ...] | None = None  # for more than two axes
 
@@ -165,8 +165,8 @@ class Answer(Estimate[Any]):
 
     def _symbols(self) -> NDArray[np.intp]:
         """Return the symbols of the labels, without those of no answer."""
-        assert self._question is not None
-        return np.arange(len(self._question.labels))
+        assert self._column is not None
+        return np.arange(len(self._column.labels))
 
     def _of_people(self, people: People) -> Self:
         missing = None if self.missing is None else self.missing._of_people(people)

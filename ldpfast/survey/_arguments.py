@@ -9,6 +9,7 @@ from typing import Any
 from .. import _check
 from ..mechanisms import Mechanism
 from . import _design
+from ._columns import QuestionColumn
 from ._counts import LABEL
 from ._cross import Cross
 from ._design import Item, MechanismMaker
@@ -39,7 +40,7 @@ def checked_questions(questions: Any) -> dict[str, Any]:
                 if part not in plain:
                     listed = ", ".join(map(repr, plain))
                     raise ValueError(f"question {name!r} must combine questions out of {listed}, got {part!r}")
-                if plain[part].row_bytes:
+                if not plain[part].has_symbols:
                     raise ValueError(
                         f"question {name!r} must combine questions with declared answers, got the Text {part!r}"
                     )
@@ -64,28 +65,28 @@ def checked_weights(weights: Any, questions: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def checked_answers(answers: Any, items: list[Item], questions: dict[str, Any], epsilon: float) -> int:
+def checked_answers(answers: Any, items: list[Item], columns: dict[str, QuestionColumn], epsilon: float) -> int:
     """Return the number of answers per person."""
     if answers == "all":
         return len(items)
     if answers == "auto":
         if len({item.weight for item in items}) > 1:
             return 1  # other numbers of answers have no weights
-        return _design.best_answers(items, questions, epsilon)
+        return _design.best_answers(items, columns, epsilon)
     if isinstance(answers, str):
         raise ValueError(f"answers must be an integer, 'all' or 'auto', got {answers!r}")
     return _check.integer("answers", answers, 1, len(items))
 
 
-def mechanisms_of(items: list[Item], questions: dict[str, Any], make: MechanismMaker) -> dict[str, Mechanism]:
+def mechanisms_of(items: list[Item], columns: dict[str, QuestionColumn], make: MechanismMaker) -> dict[str, Mechanism]:
     """Return the mechanism of each item."""
     found = {}
     for item in items:
-        cells = math.prod(questions[part].k for part in item.parts)
+        cells = math.prod(columns[part].k for part in item.parts)
         if cells > MAX_CELLS:
             raise ValueError(f"question {item.name!r} must have at most {MAX_CELLS} different answers, got {cells}")
         try:
-            found[item.name] = make([questions[part] for part in item.parts])
+            found[item.name] = make([columns[part] for part in item.parts])
         except ValueError as error:
             raise ValueError(f"question {item.name!r} cannot be asked with epsilon / answers: {error}") from error
     return found

@@ -7,13 +7,14 @@ from typing import Any
 
 from ..domains import declared_categories
 from ._answers import NO_ANSWER
-from ._symbol_question import SymbolQuestion
+from ._questions import ColumnQuestion
+from ._symbol_columns import SymbolColumn
 
 MAX_LABELS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Choice(SymbolQuestion):
+class Choice(ColumnQuestion):
     """One of several declared categories. The answer is the shares of the categories.
 
     Parameters
@@ -40,10 +41,8 @@ class Choice(SymbolQuestion):
     categories: Any
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
-    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._check_common()
         domain, labels = declared_categories("categories", self.categories)
         if domain.k > MAX_LABELS:
             raise ValueError(f"categories must be at most {MAX_LABELS}, got {domain.k}")
@@ -52,7 +51,11 @@ class Choice(SymbolQuestion):
         if self.optional and labels is not None and NO_ANSWER in labels:
             raise ValueError(f"categories must not contain {NO_ANSWER!r} where the question is optional")
         self._set(categories=domain.k if labels is None else labels)
-        self._set(labels=tuple(range(domain.k)) if labels is None else labels)
+        self._hold(ChoiceColumn, labels=tuple(range(domain.k)) if labels is None else labels)
+
+
+class ChoiceColumn(SymbolColumn):
+    """Declared categories."""
 
     def describe(self) -> str:
         shown = ", ".join(map(repr, self.labels[:20]))

@@ -11,9 +11,9 @@ import numpy as np
 from .._core.stream import Stream
 from .._core.survey import Column
 from .._person_keys import ID_BYTES, PersonKeys
+from ..reports import recipe_of
 from ._client_table import check_optional
 from ._ledger import Ledger, Parts
-from ._panel import in_turn
 from ._persons import person_answers
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ class SurveyClient:
                 raise ValueError(
                     "secret and person, or a ledger, must be given for a survey with waves: they decide the turns"
                 )
-            if survey._series.rounds is not None:
+            if recipe_of(survey).series.rounds is not None:
                 raise ValueError(
                     "secret and person, or a ledger, must be given for a round of a survey: permanent answers depend on them"
                 )
-        check_optional(survey._layout.declared)
+        check_optional(recipe_of(survey).declared)
         self._survey, self._ledger = survey, ledger
         self._keys = None if person is None or secret is None else PersonKeys(secret, [person])
         if ledger is not None:
@@ -103,7 +103,7 @@ class SurveyClient:
         """Return whether the person answers a survey."""
         if self._keys is None:
             return True
-        chosen = in_turn(survey, self._keys, self._keys.persons(1))
+        chosen = recipe_of(survey).series.in_turn(self._keys, self._keys.persons(1))
         return chosen is None or len(chosen) == 1
 
     def _in_wave(self, wave: int | None) -> Survey:
@@ -154,11 +154,11 @@ class SurveyClient:
         if not self._has_turn(survey):
             raise ValueError(f"wave must be a turn of the person, got {survey.wave}: see is_turn")
         if record and not any(
-            (question.column or name) in record for name, question in survey._layout.declared.items()
+            (question.column or name) in record for name, question in recipe_of(survey).declared.items()
         ):
-            names = ", ".join(repr(question.column or name) for name, question in survey._layout.declared.items())
+            names = ", ".join(repr(question.column or name) for name, question in recipe_of(survey).declared.items())
             raise KeyError(f"record must have at least one of the columns {names}")
-        questions = [(name, survey._layout.declared[name]) for name in survey._layout.columns]
+        questions = [(name, recipe_of(survey).declared[name]) for name in recipe_of(survey).columns]
         columns = [question.read_cell(record.get(question.column or name)) for name, question in questions]
         if self._ledger is not None:
             return message(survey, self._ledger.answer(survey, self._secret, lambda: self._reports(survey, columns)))
@@ -199,27 +199,27 @@ class SurveyClient:
         if self._keys is None:
             return Report(secrets.token_bytes(ID_BYTES), found)
         survey = self._in_wave(wave)
-        entry = survey._series.entry
+        entry = recipe_of(survey).series.entry
         occasion = found[1:9] if entry is None else entry.to_bytes(8, "little")
-        ids = self._keys.report_ids(survey._series.promise, occasion, self._keys.persons(1))
+        ids = self._keys.report_ids(recipe_of(survey).series.promise, occasion, self._keys.persons(1))
         return Report(ids[0].tobytes(), found)
 
     def _reports(self, survey: Survey, columns: list[Column]) -> Parts:
         """Return the reports of the person, with the numbers of their questions."""
         if self._keys is None:
             return first_of(Stream(), survey, columns)
-        found, answered = person_answers(survey, self._keys, self._keys.persons(1), columns)
+        found, answered = person_answers(recipe_of(survey), self._keys, self._keys.persons(1), columns)
         return [(q, found[q].tobytes()) for q in np.flatnonzero(answered[0]).tolist()]
 
 
 def first_of(stream: Stream, survey: Survey, columns: list[Column]) -> Parts:
     """Return the reports of the person who is the first of a stream."""
-    sizes = survey._layout.sizes
+    sizes = recipe_of(survey).sizes
     reports, asked = [np.zeros(size, np.uint8) for size in sizes], [np.zeros(1, np.uint8) for _ in sizes]
-    survey._layout.kernel.privatize(stream, 0, columns, 0, 1, True, reports, asked)
+    recipe_of(survey).kernel.privatize(stream, 0, columns, 0, 1, True, reports, asked)
     return [(q, report.tobytes()) for q, (report, flag) in enumerate(zip(reports, asked, strict=True)) if flag[0]]
 
 
 def message(survey: Survey, reports: Parts) -> bytes:
     """Return the message with some reports."""
-    return survey._layout.head + b"".join(q.to_bytes(2, "little") + report for q, report in reports)
+    return recipe_of(survey).head + b"".join(q.to_bytes(2, "little") + report for q, report in reports)

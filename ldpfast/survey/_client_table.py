@@ -17,9 +17,8 @@ from ..mechanisms import (
     UnaryEncoding,
 )
 from ..mechanisms._subset_selection import first_density
-from ..reports import MESSAGE_VERSION
-from ._questions import ColumnQuestion
-from ._text import Text
+from ..reports import MESSAGE_VERSION, recipe_of
+from ._columns import QuestionColumn
 from ._two_responses import TwoResponses
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ _SKETCH, _HASHES = struct.Struct("<7I4x"), struct.Struct("<2QQ")
 _PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<H2xBBHII3QII32s")
 
 
-def check_optional(questions: dict[str, ColumnQuestion]) -> None:
+def check_optional(questions: dict[str, QuestionColumn]) -> None:
     """Raise unless every question may be without an answer.
 
     Raises
@@ -56,14 +55,14 @@ def check_optional(questions: dict[str, ColumnQuestion]) -> None:
 
 def client_table(survey: Survey) -> bytes:
     """Return the table of a survey whose questions are all optional."""
-    layout = survey._layout
+    layout = recipe_of(survey)
     declared = list(layout.declared.values())
     thresholds = layout.thresholds.astype("<u4").tobytes() if survey.answers == 1 else b""
     start = _HEADER.size + len(declared) * _PART.size + len(layout.items) * _QUESTION.size + len(thresholds)
     parts, questions, rest = [], [], bytearray()
-    for question in declared:
-        encoding, numbers, more = question.client_part(start + len(rest))
-        parts.append(_PART.pack(encoding, question.max_bytes if isinstance(question, Text) else question.k, numbers))
+    for column in declared:
+        encoding, numbers, more = column.client_part(start + len(rest))
+        parts.append(_PART.pack(encoding, column.client_size, numbers))
         rest += more
     asked = zip(layout.items, layout.places, layout.weights, layout.descriptions, strict=True)
     for q, (item, places, weight, description) in enumerate(asked):
@@ -75,9 +74,9 @@ def client_table(survey: Survey) -> bytes:
         if isinstance(mechanism, SketchResponse):
             numbers += _sketch_bytes(mechanism)
         sizes = (len(places), kind, bits, shift, at + len(numbers), len(name))
-        questions.append(_QUESTION.pack(*sizes, *integers, weight, at, survey._permanent(q)))
+        questions.append(_QUESTION.pack(*sizes, *integers, weight, at, layout.coins[q].description))
         rest += numbers + name
-    series, turns = survey._series, b""
+    series, turns = recipe_of(survey).series, b""
     panel, rounds = series.panel, series.rounds
     if panel is not None and series.wave is not None:
         turns = _PANEL.pack(series.promise, panel.turns, panel.open_ended, series.wave)
@@ -88,7 +87,7 @@ def client_table(survey: Survey) -> bytes:
     waves = 0 if panel is None else panel.waves
     waves = waves if rounds is None else IN_ROUNDS
     numbers_of = (len(declared), len(layout.items), survey.answers, waves)
-    header = _HEADER.pack(MAGIC, MESSAGE_VERSION, size, digest, *numbers_of, layout.series)
+    header = _HEADER.pack(MAGIC, MESSAGE_VERSION, size, digest, *numbers_of, layout.series.coins)
     body = b"".join([header, *parts, *questions, thresholds, rest, turns])
     return body + cmac(bytes(32), body)
 
@@ -114,7 +113,7 @@ def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
     """
     if isinstance(mechanism, TwoResponses):
         return TWO_RESPONSES, *_coin_of(mechanism.first)[1:]
-    coin: Any = mechanism._coin
+    coin: Any = recipe_of(mechanism).coin
     if isinstance(mechanism, SketchResponse):
         response = mechanism.response
         if isinstance(response, RandomizedResponse):

@@ -5,30 +5,27 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._warnings import warn
-from ..reports import Aggregator
+from ..reports import Counted, recipe_of
 from ._answers import Answer
+from ._columns import Found
 from ._cross import CrossAnswer
 from ._design import Item
 from ._group_weights import GroupWeights
-from ._layout import SurveyLayout
 from ._mechanisms import uses_numbers
 from ._pooled import pooled
+from ._recipe import SurveyRecipe
 from ._result import SurveyResult
 from ._shares import Shares
-from ._text import Text, TextSearch
-
-if TYPE_CHECKING:
-    from ._survey import Survey
 
 
 def conclude(
-    survey: Survey,
-    counted: Aggregator,
+    layout: SurveyRecipe,
+    counted: Counted,
     is_pooled: bool,
     weights: GroupWeights | None = None,
     adjust: Callable[[int, Shares], Shares] | None = None,
@@ -37,9 +34,9 @@ def conclude(
 
     Parameters
     ----------
-    survey : Survey
-    counted : Aggregator
-        Aggregator of the survey.
+    layout : SurveyRecipe
+    counted : Counted
+        Counts of the survey.
     is_pooled : bool
         Whether a question is estimated from all answers that hold it.
     weights : GroupWeights, optional
@@ -47,30 +44,30 @@ def conclude(
     adjust : callable, optional
         Function of the number of a question and of its shares that returns other shares.
     """
-    layout, states = survey._layout, counted._states
+    states = counted.states
     together = dict(zip(layout.pairs, np.moveaxis(states[1], -1, 0).tolist(), strict=True))
     if not np.all(counted.n):
         raise ValueError("a survey must have at least 1 report for an estimate, got n = 0")
     asked_of = [int(n) if n.ndim == 0 else n for n in np.moveaxis(states[0], -1, 0)]
     # Where nobody answered a question, the numbers of an empty count of one report are computed and then removed.
     counters = [
-        Aggregator.of_states(mechanism, [state], n if np.all(n) else np.maximum(n, 1))
+        (mechanism, Counted([state], n if np.all(n) else np.maximum(n, 1)))
         for mechanism, state, n in zip(layout.mechanisms, states[2:], asked_of, strict=True)
     ]
-    questions = [layout.declared[item.parts[0]] for item in layout.items]
-    texts = [item.name for item, question in zip(layout.items, questions, strict=True) if isinstance(question, Text)]
-    found: dict[str, TextSearch] = {}
+    columns = [layout.declared[item.parts[0]] for item in layout.items]
+    texts = [item.name for item, column in zip(layout.items, columns, strict=True) if not column.has_symbols]
+    found: dict[str, Found] = {}
     if weights is None:
-        each = zip(layout.items, questions, counters, strict=True)
-        found = {item.name: question.found(count) for item, question, count in each if isinstance(question, Text)}
+        each = zip(layout.items, columns, counters, strict=True)
+        found = {item.name: column.found(*count) for item, column, count in each if not column.has_symbols}
     elif texts:
         _warn_unweighted(texts, layout)
     numbers = sum(_numbers_of(layout, item) for item in layout.items if item.name not in texts)
     numbers += sum(search.numbers for search in found.values())
     shares = {
-        item.name: Shares.of(counter)
+        item.name: Shares.of(*counter)
         for item, counter in zip(layout.items, counters, strict=True)
-        if item.name not in texts and not uses_numbers(survey.mechanisms[item.name])
+        if item.name not in texts and not uses_numbers(counter[0])
     }
     if weights is not None:
         weights.require_answers({item.name: n for item, n in zip(layout.items, asked_of, strict=True)})
@@ -91,16 +88,16 @@ def conclude(
             known = _pooled(layout, item.name, shares, together, asked_of) if is_pooled else None
             answers[item.name] = parts[0].answer(known or shares[item.name], numbers)
         else:
-            mean = counter.decoded_mean()
+            mean = recipe_of(counter[0]).mean(counter[1])
             mean = mean if weights is None else weights.mean(mean)
             answers[item.name] = Answer.of_number(mean, parts[0].range, numbers)
         if known is None and not np.all(n):
             answers[item.name] = answers[item.name].without_answers(np.equal(n, 0))
-    asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if survey.answers == 1 else None
-    return SurveyResult(answers, int(np.sum(counted.n)) if weights else counted.n, survey.guarantee, asked)
+    asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if layout.answers == 1 else None
+    return SurveyResult(answers, int(np.sum(counted.n)) if weights else counted.n, layout.guarantee, asked)
 
 
-def _warn_unweighted(texts: list[str], layout: SurveyLayout) -> None:
+def _warn_unweighted(texts: list[str], layout: SurveyRecipe) -> None:
     """Warn that texts are left out of weighted results; raise if there is nothing else."""
     if len(texts) == len(layout.items):
         raise ValueError("results must have a question whose answers are declared: texts have no weighted estimates")
@@ -108,14 +105,14 @@ def _warn_unweighted(texts: list[str], layout: SurveyLayout) -> None:
     warn(f"texts have no weighted estimates, so that questions are left out: {listed}", UserWarning)
 
 
-def _asked(layout: SurveyLayout, item: Item, is_pooled: bool) -> frozenset[str]:
+def _asked(layout: SurveyRecipe, item: Item, is_pooled: bool) -> frozenset[str]:
     """Return which questions the people were asked whose reports decide the answer to one."""
     pooled_items = [other.name for other in layout.items if is_pooled and item.name in other.parts]
     return frozenset([item.name, *pooled_items])
 
 
 def _pooled(
-    layout: SurveyLayout, name: str, shares: dict[str, Shares], together: dict[tuple[int, int], int], n: list[Any]
+    layout: SurveyRecipe, name: str, shares: dict[str, Shares], together: dict[tuple[int, int], int], n: list[Any]
 ) -> Shares | None:
     """Return the shares of a question from all answers that hold it; None if it has no other answers than its own."""
     places, sources = [], []
@@ -132,7 +129,7 @@ def _pooled(
     return pooled(sources, lambda i, j: together.get((min(places[i], places[j]), max(places[i], places[j])), 0))
 
 
-def _numbers_of(layout: SurveyLayout, item: Item) -> int:
+def _numbers_of(layout: SurveyRecipe, item: Item) -> int:
     """Return how many numbers are reported about a question, with margins, conditional shares and quantile limits."""
     parts = [layout.declared[part] for part in item.parts]
     if len(parts) == 1:

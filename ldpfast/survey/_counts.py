@@ -16,18 +16,17 @@ from .._typing import AnyArray
 from ..mechanisms import Mechanism
 from ..reports import check_table_schema
 from ..reports._labels import binary_buffers, is_binary
-from ._layout import SurveyLayout
 from ._messages import joined_messages, message_error
 
 if TYPE_CHECKING:
-    from ._survey import Survey
+    from ._recipe import SurveyRecipe
 
 LABEL = "ldpfast"  # column with the fingerprint
 MESSAGE_FAULTS = (*FAULTS, "value")  # the last: a report that no mechanism gives
 
 
-def count(survey: Survey, reports: Any) -> tuple[list[AnyArray], int]:
-    """Return the counts of reports in the order of `SurveyLayout.state_layouts`, and the number of people.
+def count(layout: SurveyRecipe, reports: Any) -> tuple[list[AnyArray], int]:
+    """Return the counts of reports in the order of `SurveyRecipe.state_layouts`, and the number of people.
 
     Raises
     ------
@@ -37,26 +36,26 @@ def count(survey: Survey, reports: Any) -> tuple[list[AnyArray], int]:
     if isinstance(reports, bytes | bytearray | memoryview):
         reports = [reports]
     if isinstance(reports, list | tuple):
-        return _count_messages(survey, *joined_messages(reports))
+        return _count_messages(layout, *joined_messages(reports))
     if is_binary(reports):
-        return _count_messages(survey, *binary_buffers(reports))
+        return _count_messages(layout, *binary_buffers(reports))
     if hasattr(reports, "__arrow_c_stream__"):
-        return _count_tables(survey, reports)
+        return _count_tables(layout, reports)
     raise TypeError(f"reports must be an Arrow table or a list of messages, got {type(reports).__name__}")
 
 
-def valid_messages(survey: Survey, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
+def valid_messages(layout: SurveyRecipe, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
     """Return the messages that answer a survey, in one list, and the numbers of the others by their fault."""
-    faults = faults_of(survey, messages)
+    faults = faults_of(layout, messages)
     numbers = np.bincount(faults, minlength=len(MESSAGE_FAULTS)).tolist()
     refused = Counter({MESSAGE_FAULTS[fault]: count for fault, count in enumerate(numbers) if fault})
     kept = [messages[i] for i in np.flatnonzero(faults == 0).tolist()]
     return [kept] if kept else [], refused
 
 
-def faults_of(survey: Survey, messages: Sequence[bytes]) -> NDArray[np.uint8]:
+def faults_of(layout: SurveyRecipe, messages: Sequence[bytes]) -> NDArray[np.uint8]:
     """Return the number of the fault of each message in `MESSAGE_FAULTS`, 0 for a message that answers a survey."""
-    layout, joined = survey._layout, joined_messages(messages)
+    joined = joined_messages(messages)
     sizes = np.array(layout.sizes, np.int64)
     faults: NDArray[np.uint8] = message_faults(*joined, layout.head, sizes, layout.answers)
     kept = np.flatnonzero(faults == 0)
@@ -74,7 +73,7 @@ def faults_of(survey: Survey, messages: Sequence[bytes]) -> NDArray[np.uint8]:
     return faults
 
 
-def combine(layout: SurveyLayout, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
+def combine(layout: SurveyRecipe, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
     """Add counts to others, in place."""
     for number in (0, 1):
         states[number][...] += others[number]
@@ -82,7 +81,7 @@ def combine(layout: SurveyLayout, states: Sequence[AnyArray], others: Sequence[A
         mechanism.report.combine(state, other)
 
 
-def is_possible(layout: SurveyLayout, states: Sequence[AnyArray], n: int) -> bool:
+def is_possible(layout: SurveyRecipe, states: Sequence[AnyArray], n: int) -> bool:
     """Return whether n people can have these counts."""
     counts, pairs = states[0].tolist(), states[1].tolist()
     possible = sum(counts) == n * layout.answers and all(0 <= count <= n for count in counts)
@@ -97,13 +96,13 @@ def is_possible(layout: SurveyLayout, states: Sequence[AnyArray], n: int) -> boo
 
 
 def count_rows(
-    layout: SurveyLayout, reports: Sequence[NDArray[np.uint8]], asked: NDArray[np.bool_], states: list[AnyArray]
+    layout: SurveyRecipe, reports: Sequence[NDArray[np.uint8]], asked: NDArray[np.bool_], states: list[AnyArray]
 ) -> None:
     """Add packed reports to counts.
 
     Parameters
     ----------
-    layout : SurveyLayout
+    layout : SurveyRecipe
     reports : sequence of ndarray, shape (answers, size)
         One array per question.
     asked : ndarray of bool, shape (n, questions)
@@ -119,7 +118,7 @@ def count_rows(
 
 
 def count_groups(
-    layout: SurveyLayout,
+    layout: SurveyRecipe,
     reports: Sequence[NDArray[np.uint8]],
     asked: NDArray[np.bool_],
     members: NDArray[np.uint32],
@@ -148,17 +147,16 @@ def _counted(mechanism: Mechanism, packed: NDArray[np.uint8]) -> AnyArray:
     return mechanism.report.count(mechanism.report.arrange(mechanism.report.unpack(packed)))
 
 
-def _no_counts(layout: SurveyLayout) -> list[AnyArray]:
+def _no_counts(layout: SurveyRecipe) -> list[AnyArray]:
     return [np.zeros(shape, dtype) for shape, dtype in layout.state_layouts]
 
 
-def _count_messages(survey: Survey, data: Any, ends: NDArray[np.int64]) -> tuple[list[AnyArray], int]:
+def _count_messages(layout: SurveyRecipe, data: Any, ends: NDArray[np.int64]) -> tuple[list[AnyArray], int]:
     """Count joined messages: one pass checks them and collects the reports of each question."""
-    layout = survey._layout
     sizes = np.array(layout.sizes, np.int64)
     questions, packed, fault = split_messages(data, ends, layout.head, sizes, layout.answers)
     if fault is not None:
-        raise message_error(survey, data, ends, *fault)
+        raise message_error(layout, data, ends, *fault)
     assert questions is not None
     asked = np.zeros((len(questions), len(sizes)), np.bool_)
     if len(layout.pairs):
@@ -170,28 +168,29 @@ def _count_messages(survey: Survey, data: Any, ends: NDArray[np.int64]) -> tuple
     return states, len(asked)
 
 
-def _count_tables(survey: Survey, reports: Any) -> tuple[list[AnyArray], int]:
+def _count_tables(layout: SurveyRecipe, reports: Any) -> tuple[list[AnyArray], int]:
     """Count Arrow tables of reports, batch by batch."""
-    pa, layout = optional("pyarrow", "files"), survey._layout
+    pa = optional("pyarrow", "files")
     try:
         reader = reports.to_reader() if isinstance(reports, pa.Table) else pa.RecordBatchReader.from_stream(reports)
     except (pa.ArrowException, TypeError, ValueError):
         raise TypeError(f"reports must be an Arrow table, got {type(reports).__name__}") from None
-    _check_schema(survey, reader.schema)
+    _check_schema(layout, reader.schema)
     states, n = _no_counts(layout), 0
     for batch in reader:
-        _count_batch(survey, batch, states, n)
+        _count_batch(layout, batch, states, n)
         n += batch.num_rows
     return states, n
 
 
-def _count_batch(survey: Survey, batch: Any, states: list[AnyArray], first: int) -> None:
+def _count_batch(layout: SurveyRecipe, batch: Any, states: list[AnyArray], first: int) -> None:
     """Add a batch of a table, whose first row has the number `first`, to counts."""
-    layout, rows = survey._layout, batch.num_rows
+    rows = batch.num_rows
     labels = set(batch.column(LABEL).unique().to_pylist())
     if not labels <= {layout.head[1:]}:
         raise ValueError(
-            f"reports must answer the survey with the fingerprint {survey.fingerprint} in every row, got rows of another survey"
+            f"reports must answer the survey with the fingerprint {layout.label.fingerprint} in every row, "
+            "got rows of another survey"
         )
     asked = np.zeros((rows, len(layout.items)), np.bool_)
     reports = []
@@ -211,7 +210,7 @@ def _count_batch(survey: Survey, batch: Any, states: list[AnyArray], first: int)
 
 @contextmanager
 def _named(
-    layout: SurveyLayout,
+    layout: SurveyRecipe,
     reports: Sequence[NDArray[np.uint8]],
     asked: Callable[[int], NDArray[np.bool_]],
     place: str,
@@ -221,7 +220,7 @@ def _named(
 
     Parameters
     ----------
-    layout : SurveyLayout
+    layout : SurveyRecipe
     reports : sequence of ndarray, shape (answers, size)
         One array per question.
     asked : callable
@@ -261,11 +260,11 @@ def _are_valid(mechanism: Mechanism, packed: NDArray[np.uint8]) -> bool:
     return True
 
 
-def _check_schema(survey: Survey, schema: Any) -> None:
+def _check_schema(layout: SurveyRecipe, schema: Any) -> None:
     """Raise if a table is not one of reports of a survey."""
     pa = optional("pyarrow", "files")
-    check_table_schema(survey, "survey", schema)
-    expected = dict(zip(survey._layout.names, survey._layout.sizes, strict=True)) | {LABEL: 8}
+    check_table_schema(layout.label.schema, "survey", schema)
+    expected = dict(zip(layout.names, layout.sizes, strict=True)) | {LABEL: 8}
     for name, size in expected.items():
         if schema.names.count(name) != 1:
             raise ValueError(f"reports must be a table with one column {name!r}, got {schema.names}")

@@ -15,8 +15,9 @@ from .._plots import axes, draw_matrix, text_of
 from .._table import Table, decimals
 from ..results import TestResult
 from ._answers import NO_ANSWER, Answer, answer_like, estimate_fields
+from ._columns import QuestionColumn
 from ._hypotheses import independence
-from ._questions import ColumnQuestion, SurveyQuestion
+from ._questions import SurveyQuestion
 from ._shares import Shares
 from ._sums import Cells
 
@@ -64,7 +65,7 @@ class Cross(SurveyQuestion):
         self._set(a=a, b=b, more=more)
 
     @classmethod
-    def from_arguments(cls, arguments: dict[str, Any]) -> Self:
+    def _from_arguments(cls, arguments: dict[str, Any]) -> Self:
         rest = dict(arguments)
         more = rest.pop("more", ())
         if not isinstance(more, list | tuple):
@@ -79,7 +80,7 @@ class Cross(SurveyQuestion):
         """Names of all questions that are combined."""
         return (self.a, self.b, *self.more)
 
-    def parts_of(self, name: str) -> tuple[str, ...]:
+    def _parts_of(self, name: str) -> tuple[str, ...]:
         return self.parts
 
     def __repr__(self) -> str:
@@ -116,28 +117,26 @@ class CrossAnswer(Answer):
     """
 
     names: tuple[str, ...] = ()
-    _questions: tuple[ColumnQuestion, ...] = ()
+    _columns: tuple[QuestionColumn, ...] = ()
     _shares: Shares = field(default=None)  # type: ignore[assignment]
 
     @classmethod
-    def of(cls, names: Sequence[str], questions: Sequence[ColumnQuestion], shares: Shares, numbers: int) -> CrossAnswer:
+    def of(cls, names: Sequence[str], columns: Sequence[QuestionColumn], shares: Shares, numbers: int) -> CrossAnswer:
         """Return the table of several questions from the shares of all combinations of their symbols.
 
         Parameters
         ----------
         names : sequence of str
             Names of the questions.
-        questions : sequence of ColumnQuestion
+        columns : sequence of QuestionColumn
         shares : Shares
             Shares of the cells of the table, in C order.
         numbers : int
             How many numbers the whole survey reports.
         """
-        sizes = [question.k for question in questions]
+        sizes = [column.k for column in columns]
         found = shares.linear(Cells.of_table(sizes, range(len(sizes) - 1), sizes).each())
-        labels = tuple(
-            (*question.labels, NO_ANSWER) if question.optional else question.labels for question in questions
-        )
+        labels = tuple((*column.labels, NO_ANSWER) if column.optional else column.labels for column in columns)
         return cls(
             **estimate_fields(found),
             labels=labels[0],
@@ -145,7 +144,7 @@ class CrossAnswer(Answer):
             _axes=labels if len(labels) > 2 else None,
             _numbers=numbers,
             names=tuple(names),
-            _questions=tuple(questions),
+            _columns=tuple(columns),
             _shares=shares,
         )
 
@@ -208,7 +207,7 @@ class CrossAnswer(Answer):
         return independence(self, rng)
 
     def _symbols(self) -> NDArray[np.intp]:
-        answered = (range(len(question.labels)) for question in self._questions)
+        answered = (range(len(column.labels)) for column in self._columns)
         return np.ravel_multi_index(np.meshgrid(*answered, indexing="ij"), self.value.shape).ravel()
 
     def margin(self, *names: str) -> Answer:
@@ -231,12 +230,12 @@ class CrossAnswer(Answer):
             If `names` are not different questions of the table, or are all of them.
         """
         places = self._places(names)
-        questions = [self._questions[place] for place in places]
+        columns = [self._columns[place] for place in places]
         shares = self._shares.margin(self.value.shape, places)
         margin = (
-            questions[0].answer(shares, self._numbers)
+            columns[0].answer(shares, self._numbers)
             if len(places) == 1
-            else CrossAnswer.of(names, questions, shares, self._numbers)
+            else CrossAnswer.of(names, columns, shares, self._numbers)
         )
         margin = margin if self._people is None else margin._of_people(self._people)
         margin = margin if self._total is None else margin._of_survey(self._total)
@@ -267,11 +266,11 @@ class CrossAnswer(Answer):
                 f"names must be {len(self.names) - 1} of {', '.join(map(repr, self.names))}, got {len(names)}; "
                 "margin has tables of fewer questions"
             )
-        (other,) = (question for place, question in enumerate(self._questions) if place not in places)
-        counts = [len(question.labels) for question in self._questions]
-        cells = Cells.of_table([question.k for question in self._questions], places, counts)
+        (other,) = (column for place, column in enumerate(self._columns) if place not in places)
+        counts = [len(column.labels) for column in self._columns]
+        cells = Cells.of_table([column.k for column in self._columns], places, counts)
         found = self._shares.ratio(other.sums(cells), cells.total(keep=not other.scalar))
-        labels = [self._questions[place].labels for place in places] + [other.labels] * (not other.scalar)
+        labels = [self._columns[place].labels for place in places] + [other.labels] * (not other.scalar)
         return answer_like(
             found,
             self,

@@ -7,18 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..mechanisms import Mechanism, SketchResponse, Window
+from ._columns import QuestionColumn
 from ._mechanisms import for_symbols, of_rare_string
-from ._questions import ColumnQuestion, SurveyQuestion
 
 WORDS = 1 << 32  # random words that choose one question
 
-MechanismMaker = Callable[[list[ColumnQuestion]], Mechanism]  # for the questions that an answer combines
+MechanismMaker = Callable[[list[QuestionColumn]], Mechanism]  # for the columns that an answer combines
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def epsilon_per_answer(epsilon: float, answers: int) -> float:
     return each if Fraction(each) * answers <= Fraction(epsilon) else math.nextafter(each, 0)
 
 
-def mechanism_for(parts: list[ColumnQuestion], epsilon: float) -> Mechanism:
+def mechanism_for(parts: list[QuestionColumn], epsilon: float) -> Mechanism:
     """Return the mechanism for an answer that combines one or two questions."""
     return parts[0].mechanism(epsilon) if len(parts) == 1 else for_symbols(math.prod(part.k for part in parts), epsilon)
 
@@ -68,7 +67,7 @@ def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
     return np.array(limits[:-1], np.uint32)
 
 
-def variance_of_answer(mechanism: Mechanism, parts: list[ColumnQuestion]) -> float:
+def variance_of_answer(mechanism: Mechanism, parts: list[QuestionColumn]) -> float:
     """Return the variance of one decoded answer for the choice of a number of answers: all symbols have equal shares.
 
     "No answer" counts as a symbol. For means, it is in units of the squared length of the interval. The choice is part of the
@@ -82,23 +81,23 @@ def variance_of_answer(mechanism: Mechanism, parts: list[ColumnQuestion]) -> flo
     return float(mechanism.debiasing.variance(1 / math.prod(part.k for part in parts)))  # type: ignore[union-attr]
 
 
-def best_answers(items: list[Item], questions: dict[str, SurveyQuestion], epsilon: float) -> int:
+def best_answers(items: list[Item], columns: dict[str, QuestionColumn], epsilon: float) -> int:
     """Return the number of answers per person with the smallest sum of variances; the smallest number among equals."""
     numbers = range(1, len(items) + 1)
-    return min(numbers, key=lambda m: sum(answer_variances(items, questions, maker(epsilon, m), m)))
+    return min(numbers, key=lambda m: sum(answer_variances(items, columns, maker(epsilon, m), m)))
 
 
 def answer_variances(
     items: list[Item],
-    questions: dict[str, Any],
+    columns: dict[str, QuestionColumn],
     make: MechanismMaker,
     answers: int,
-    variance: Callable[[Mechanism, list[ColumnQuestion]], float] = variance_of_answer,
+    variance: Callable[[Mechanism, list[QuestionColumn]], float] = variance_of_answer,
 ) -> list[float]:
     """Return the variance of each estimate times the number of people; infinite where no coin can certify epsilon."""
     found = []
     for item in items:
-        parts = [questions[name] for name in item.parts]
+        parts = [columns[name] for name in item.parts]
         try:
             mechanism = make(parts)
         except ValueError:

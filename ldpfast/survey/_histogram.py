@@ -14,14 +14,15 @@ from .._typing import Floats
 from ..results import Estimate
 from ..results._intervals import ONE_SIGMA
 from ._answers import Answer, answer_like
-from ._number_question import NumberQuestion, number_of, texts_of
+from ._number_columns import NumberColumn, number_of, texts_of
+from ._questions import ColumnQuestion
 from ._shares import Shares
 
 MAX_BINS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Histogram(NumberQuestion):
+class Histogram(ColumnQuestion):
     """The bin of a number. The answer is the shares of the bins, with a distribution function and quantiles.
 
     Parameters
@@ -56,11 +57,8 @@ class Histogram(NumberQuestion):
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
     integers: bool = field(default=False, kw_only=True)
-    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
-    encoding: ClassVar[str] = "bin"
 
     def __post_init__(self) -> None:
-        self._check_common()
         if np.ndim(self.edges) != 1:
             raise TypeError(f"edges must be a sequence of numbers, got {type(self.edges).__name__}")
         edges = _check.ascending("edges", [number_of(edge) for edge in self.edges], MAX_BINS)
@@ -69,8 +67,20 @@ class Histogram(NumberQuestion):
         if _check.flag("integers", self.integers) and any(edge % 1 or abs(edge) > 1 << 53 for edge in edges):
             raise ValueError("edges must be whole numbers within 2^53 of zero with integers=True")
         self._set(edges=edges)
-        pairs = self.bin_texts()
-        self._set(labels=tuple(low if low == high else f"{low} to {high}" for low, high in pairs))
+        self._hold(HistogramColumn, edges=edges, integers=self.integers)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HistogramColumn(NumberColumn):
+    """Numbers whose symbol is their bin."""
+
+    edges: tuple[float, ...]
+    integers: bool
+    encoding: ClassVar[str] = "bin"
+
+    def __post_init__(self) -> None:
+        labels = tuple(low if low == high else f"{low} to {high}" for low, high in self.bin_texts())
+        object.__setattr__(self, "labels", labels)
 
     @property
     def starts(self) -> tuple[float, ...]:
@@ -90,6 +100,9 @@ class Histogram(NumberQuestion):
 
     def describe(self) -> str:
         return f"numbers in [{self.edges[0]!r}, {self.edges[-1]!r}]"
+
+    def answer_text(self) -> str:
+        return f"{super().answer_text()}, in {len(self.labels)} bins"
 
     def valid_range(self) -> tuple[float, float]:
         return self.edges[0], self.edges[-1]
@@ -135,7 +148,7 @@ class HistogramAnswer(Answer):
 
     edges: tuple[float, ...] = ()
     _shares: Shares = field(default=None)  # type: ignore[assignment]
-    _question: Histogram = field(default=None)  # type: ignore[assignment]
+    _column: HistogramColumn = field(default=None)  # type: ignore[assignment]
 
     def cdf(self) -> Answer:
         """Return the distribution function at the upper end of every bin but the last.
@@ -145,8 +158,8 @@ class HistogramAnswer(Answer):
         cdf : Answer
             Shape (k - 1,); Fieller's limits for an optional question.
         """
-        labels = tuple(f"up to {end}" for _, end in self._question.bin_texts()[:-1])
-        found = self._question.among_answers(self._shares, self._question.answered.cumulative())
+        labels = tuple(f"up to {end}" for _, end in self._column.bin_texts()[:-1])
+        found = self._column.among_answers(self._shares, self._column.answered.cumulative())
         return answer_like(found, self, labels=labels)
 
     def quantile(self, q: float = 0.5) -> Answer:
@@ -177,8 +190,8 @@ class HistogramAnswer(Answer):
         heights = np.concatenate([[0.0], np.clip(np.maximum.accumulate(cdf.value), 0, 1), [1.0]])
         last = int(np.flatnonzero(heights < q)[-1])  # heights[0] = 0 is
         rise = (q - heights[last]) / (heights[last + 1] - heights[last])
-        starts, ends = np.asarray(self._question.starts), np.asarray(self._question.ends)
-        if self._question.integers:
+        starts, ends = np.asarray(self._column.starts), np.asarray(self._column.ends)
+        if self._column.integers:
             value = float(starts[last] + np.ceil(rise * (ends[last] - starts[last] + 1)) - 1)
         else:
             value = float(starts[last] + rise * (ends[last] - starts[last]))

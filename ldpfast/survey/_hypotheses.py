@@ -15,6 +15,7 @@ from .._warnings import warn
 from ..estimation import project_simplex
 from ..mechanisms import Mechanism, RandomizedResponse
 from ..mechanisms._draws import multinomial
+from ..reports import recipe_of
 from ..results import Estimate, SmallSampleWarning, TestResult, require_alike, require_no_overlap
 from ._covariance import Covariance
 from ._distribution import Distribution, Precision, common, distribution
@@ -168,7 +169,7 @@ def two_sample(a: Answer, b: Answer, *, rng: RNGLike = None) -> TestResult:
 
 def independence(answer: CrossAnswer, rng: RNGLike) -> TestResult:
     """Test whether two questions are independent, among the people who answered both."""
-    rows, columns = (len(question.labels) for question in answer._questions)
+    rows, columns = (len(question.labels) for question in answer._columns)
     if rows * columns > MOST_CELLS:
         raise ValueError(
             f"a table must have at most {MOST_CELLS} cells for a test of independence, got {rows * columns}"
@@ -302,7 +303,7 @@ def _drawn(part: Distribution, null: Floats, size: int, generator: np.random.Gen
             reports = mechanism.privatize(np.repeat(symbols, people), rng=generator)
             seen.append(mechanism.aggregator().update(reports).counts)
         else:
-            seen.append(mechanism.report_state(symbols, people, generator))
+            seen.append(recipe_of(mechanism).draw(symbols, people, generator))
     return part.shares.decoded(np.array(seen))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _coins
 from .._schema import read_json
+from ..reports import recipe_of
 
 if TYPE_CHECKING:
     from ._survey import Survey
@@ -104,7 +105,7 @@ class Ledger:
         with self._alone():
             data = self._read()
             if not data:
-                series = survey._series.promise.hex()
+                series = recipe_of(survey).series.promise.hex()
                 data = {"ldpfast_ledger": VERSION, "series": series, "secret": secrets.token_hex(32), "answers": []}
                 self._write(data)
             return bytes.fromhex(_of_series(data, survey)["secret"])
@@ -131,7 +132,7 @@ class Ledger:
             data, label = _of_series(self._read(), survey), survey.fingerprint
             if bytes.fromhex(data["secret"]) != secret:
                 raise ValueError("store must hold the ledger that the client was made with, got another one")
-            entry, most = survey._series.entry, survey._series.most_reports
+            entry, most = recipe_of(survey).series.entry, recipe_of(survey).series.most_reports
             same = [answer for answer in data["answers"] if answer["wave"] == entry]
             for answer in same:
                 if answer["survey"] == label:
@@ -140,18 +141,18 @@ class Ledger:
                 raise ValueError(
                     f"the survey must be the version that was answered in {_named(survey)}, got another one"
                 )
-            layout = survey._layout
+            layout = recipe_of(survey)
             stored = {
                 (name, description): report for answer in same for _, report, name, description, _ in answer["reports"]
             }
             reports = []
             for q, made in make():
                 name, description = layout.names[q], layout.descriptions[q].hex()
-                loss = 0.0 if (name, description) in stored else survey._loss_of_report(q)
+                loss = 0.0 if (name, description) in stored else layout.loss_of_report(q)
                 reports.append([q, stored.get((name, description), made.hex()), name, description, loss])
             asked = {(name, description) for _, _, name, description, _ in reports}
             before = {(name, described) for answer in data["answers"] for _, _, name, described, _ in answer["reports"]}
-            if survey._series.rounds is not None and before and not asked <= before:
+            if recipe_of(survey).series.rounds is not None and before and not asked <= before:
                 raise ValueError(
                     "the survey must ask a person in all rounds the same, got a question that is new or was revised: its "
                     "permanent answer would be a new loss"
@@ -244,14 +245,14 @@ def _of_series(data: dict[str, Any], survey: Survey) -> dict[str, Any]:
     """Return the content of a ledger, after a check that it is there and belongs to the series of a survey."""
     if not data:
         raise ValueError("store must hold the ledger that the client was made with, got none")
-    if data["series"] != survey._series.promise.hex():
+    if data["series"] != recipe_of(survey).series.promise.hex():
         raise ValueError(f"ledger must belong to the series {survey.series!r}, got one of another series")
     return data
 
 
 def _named(survey: Survey) -> str:
     """Return the name of the wave or round of a survey."""
-    rounds = survey._series.rounds
+    rounds = recipe_of(survey).series.rounds
     return f"wave {survey.wave}" if rounds is None else f"round {rounds.number}"
 
 

@@ -14,13 +14,14 @@ from .._core.person import rounding_words
 from .._typing import AnyArray, Floats
 from ..mechanisms import Mechanism
 from ._mechanisms import for_number
-from ._number_question import NumberQuestion, number_of
+from ._number_columns import NumberColumn, number_of
+from ._questions import ColumnQuestion
 
 MAX_STEPS = 1 << 31
 
 
 @dataclass(frozen=True)
-class Mean(NumberQuestion):
+class Mean(ColumnQuestion):
     """A number in a declared interval. The answer is the mean.
 
     Parameters
@@ -61,25 +62,37 @@ class Mean(NumberQuestion):
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
     resolution: float | None = field(default=None, kw_only=True)
-    steps: int = field(init=False, repr=False, compare=False)
-    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        lower, upper = _check.interval(number_of(self.lower), number_of(self.upper))
+        resolution, steps = _steps(upper - lower, self.resolution)
+        self._set(lower=lower, upper=upper, resolution=resolution)
+        self._hold(MeanColumn, labels=("low", "high"), steps=steps, lower=lower, upper=upper)
+
+
+def _steps(length: float, resolution: float | None) -> tuple[float | None, int]:
+    """Return the distance of the values to which numbers are rounded first, and how often the interval has it; else None, 0."""
+    if resolution is None:
+        return None, 0
+    resolution = _check.positive("resolution", resolution)
+    steps = length / resolution
+    if not 0.5 <= steps <= MAX_STEPS - 1 or abs(steps - round(steps)) > 1e-9 * min(steps, 1e8):
+        raise ValueError(
+            f"resolution must divide upper - lower = {length!r} into at least 1 and fewer than 2^31 steps, "
+            f"got {resolution!r}"
+        )
+    return resolution, round(steps)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanColumn(NumberColumn):
+    """Numbers that become one of two symbols by random rounding, or are sent as numbers, and whose answer is the mean."""
+
+    lower: float
+    upper: float
     scalar: ClassVar[bool] = True
     quantity: ClassVar[str] = "mean"
     encoding: ClassVar[str] = "low-high"
-
-    def __post_init__(self) -> None:
-        self._check_common()
-        lower, upper = _check.interval(number_of(self.lower), number_of(self.upper))
-        self._set(lower=lower, upper=upper, labels=("low", "high"), steps=0)
-        if self.resolution is not None:
-            resolution = _check.positive("resolution", self.resolution)
-            steps = (upper - lower) / resolution
-            if not 0.5 <= steps <= MAX_STEPS - 1 or abs(steps - round(steps)) > 1e-9 * min(steps, 1e8):
-                raise ValueError(
-                    f"resolution must divide upper - lower = {upper - lower!r} into at least 1 and fewer than 2^31 steps, "
-                    f"got {self.resolution!r}"
-                )
-            self._set(resolution=resolution, steps=round(steps))
 
     @property
     def label_weights(self) -> Floats:

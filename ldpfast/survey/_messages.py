@@ -12,15 +12,15 @@ from .._core.survey import FAULTS
 from .._extras import optional
 
 if TYPE_CHECKING:
-    from ._survey import Survey
+    from ._recipe import SurveyRecipe
 
 
-def messages_of(survey: Survey, table: Any) -> Any:
+def messages_of(layout: SurveyRecipe, table: Any) -> Any:
     """Return the rows of a table of reports as messages, in an Arrow array of binary values.
 
     Parameters
     ----------
-    survey : Survey
+    layout : SurveyRecipe
         The survey that the reports answer.
     table : pyarrow.Table
         Result of `Survey.privatize`.
@@ -31,10 +31,10 @@ def messages_of(survey: Survey, table: Any) -> Any:
         The message of row i is what `SurveyClient.answer` would return for the same reports.
     """
     pa = optional("pyarrow", "files")
-    columns = [table.column(name).combine_chunks() for name in survey._layout.names]
-    sizes = survey._layout.sizes
+    columns = [table.column(name).combine_chunks() for name in layout.names]
+    sizes = layout.sizes
     asked = [column.is_valid().to_numpy(zero_copy_only=False) for column in columns]
-    head = np.frombuffer(survey._layout.head, np.uint8)
+    head = np.frombuffer(layout.head, np.uint8)
     lengths = len(head) + sum((2 + size) * valid for size, valid in zip(sizes, asked, strict=True))
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     data = np.empty(ends[-1], np.uint8)
@@ -68,22 +68,20 @@ def joined_messages(messages: Sequence[Any]) -> tuple[bytes, NDArray[np.int64]]:
     return data, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def message_error(survey: Survey, data: Any, ends: NDArray[np.int64], index: int, fault: int) -> ValueError:
+def message_error(layout: SurveyRecipe, data: Any, ends: NDArray[np.int64], index: int, fault: int) -> ValueError:
     """Return the error for a message with a fault."""
     what = FAULTS[fault]
     message = bytes(memoryview(data)[ends[index] : ends[index + 1]])
     if what == "version":
-        return ValueError(
-            f"reports must be messages of version {survey._layout.head[0]}, got {message[0]} at index {index}"
-        )
+        return ValueError(f"reports must be messages of version {layout.head[0]}, got {message[0]} at index {index}")
     if what == "fingerprint":
         return ValueError(
-            f"reports must answer the survey with the fingerprint {survey.fingerprint}, "
+            f"reports must answer the survey with the fingerprint {layout.label.fingerprint}, "
             f"got {message[1:9].hex()} at index {index}"
         )
     rule = {
-        "length": f"messages with {survey.answers} answer{'s' * (survey.answers > 1)} and nothing else",
-        "question": f"messages with numbers of questions below {len(survey.mechanisms)}",
+        "length": f"messages with {layout.answers} answer{'s' * (layout.answers > 1)} and nothing else",
+        "question": f"messages with numbers of questions below {len(layout.items)}",
         "order": "messages with different questions in ascending order",
     }[what]
     return ValueError(f"reports must be {rule}; that at index {index} is not")

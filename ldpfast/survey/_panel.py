@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from .. import _check, _schema
 from .._person_keys import PersonKeys, Persons
 from ..results import Occasion
-
-if TYPE_CHECKING:
-    from ._survey import Survey
 
 MAX_WAVES = 1024
 LAST_WAVE = (1 << 32) - 1  # of a series that goes on
@@ -177,38 +174,24 @@ class Series:
             return Occasion(name)
         return Occasion(name, self.digest, self.panel.place(self.wave))
 
+    def require_wave(self) -> None:
+        """Raise if there are waves, and none is chosen."""
+        if self.panel is not None and self.wave is None:
+            raise ValueError(
+                f"a survey with {self.panel.waves} waves must be asked in one of them: use survey.in_wave(1)"
+            )
 
-def require_wave(survey: Survey) -> None:
-    """Raise if a survey has waves and is not one of them.
+    def require_keys(self, personal: bool) -> None:
+        """Raise if no wave is chosen, or the turns or the permanent answers of people are not known without personal keys."""
+        self.require_wave()
+        needed = "rng must be PersonKeys, or person and key must be given on an engine, for"
+        if self.wave is not None and not personal:
+            raise ValueError(f"{needed} a wave of a survey: they decide whose turn it is")
+        if self.rounds is not None and not personal:
+            raise ValueError(f"{needed} a round of a survey: permanent answers depend on them")
 
-    Raises
-    ------
-    ValueError
-        If people cannot be asked before a wave is chosen.
-    """
-    if survey.waves is not None and survey.wave is None:
-        raise ValueError(f"a survey with {survey.waves} waves must be asked in one of them: use survey.in_wave(1)")
-
-
-def require_keys(survey: Survey, personal: bool) -> None:
-    """Raise if the turns of the people of a wave, or the permanent answers of those of a round, are not known.
-
-    Raises
-    ------
-    ValueError
-        If no wave is chosen; if there are no personal keys.
-    """
-    require_wave(survey)
-    needed = "rng must be PersonKeys, or person and key must be given on an engine, for"
-    if survey.wave is not None and not personal:
-        raise ValueError(f"{needed} a wave of a survey: they decide whose turn it is")
-    if survey._series.rounds is not None and not personal:
-        raise ValueError(f"{needed} a round of a survey: permanent answers depend on them")
-
-
-def in_turn(survey: Survey, keys: PersonKeys, persons: Persons) -> NDArray[np.intp] | None:
-    """Return the places of the persons whose turn it is in the wave of a survey; None for a survey without waves."""
-    series = survey._series
-    if series.panel is None or series.wave is None:
-        return None
-    return np.flatnonzero(series.turns(keys, persons)[:, series.panel.place(series.wave)])
+    def in_turn(self, keys: PersonKeys, persons: Persons) -> NDArray[np.intp] | None:
+        """Return the places of the persons whose turn it is in the wave; None without waves."""
+        if self.panel is None or self.wave is None:
+            return None
+        return np.flatnonzero(self.turns(keys, persons)[:, self.panel.place(self.wave)])

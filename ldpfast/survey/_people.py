@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,16 +17,14 @@ from .._person_keys import PersonKeys, Persons, is_personal
 from .._random import Randomness, open_stream
 from .._typing import AnyArray
 from .._warnings import warn
-from ..reports import SCHEMA_KEY, Collected
+from ..reports import SCHEMA_KEY, Counts
 from ..results import ClippedWarning
 from ._counts import LABEL, combine, count_groups, count_rows
-from ._layout import SurveyLayout
-from ._panel import in_turn
 from ._persons import person_answers
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
-    from ._survey import Survey
+    from ._recipe import SurveyRecipe
 
 
 class People:
@@ -34,7 +32,7 @@ class People:
 
     Parameters
     ----------
-    survey : Survey
+    layout : SurveyRecipe
     frame : mapping of arrays, data frame, or object that exports an Arrow stream or array
     rng : RNGLike
     clip : bool
@@ -42,14 +40,14 @@ class People:
         Public columns that divide people into groups.
     """
 
-    def __init__(self, survey: Survey, frame: Any, rng: RNGLike, clip: bool, by: By | None = None) -> None:
-        self.survey, self.layout, self.frame = survey, survey._layout, frame
+    def __init__(self, layout: SurveyRecipe, frame: Any, rng: RNGLike, clip: bool, by: By | None = None) -> None:
+        self.layout, self.frame = layout, frame
         self.clip, self.by = _check.flag("clip", clip), read_by(by)
         self.keys = rng if is_personal(rng) else None
         if self.keys is not None and self.keys.question is not None:
             raise ValueError(f"question must be None in PersonKeys for a survey, got {self.keys.question!r}")
         self._rng, self._randomness = rng, Randomness()
-        survey._require_keys(self.keys is not None)
+        layout.require_keys(self.keys is not None)
         if not is_personal(rng):
             self._randomness.keep(rng, open_stream(rng))
 
@@ -59,7 +57,7 @@ class People:
         """Yield tables of reports; the first has no rows."""
         pa = optional("pyarrow", "files")
         fields = [pa.field(n, pa.binary(size)) for n, size in zip(self.layout.names, self.layout.sizes, strict=True)]
-        metadata = {SCHEMA_KEY: _schema.canonical_json(self.survey.schema())}
+        metadata = {SCHEMA_KEY: _schema.canonical_json(self.layout.label.schema)}
         schema = pa.schema([*fields, pa.field(LABEL, pa.binary(8))], metadata=metadata)
         yield schema.empty_table()
         for piece, columns in self._pieces():
@@ -95,28 +93,28 @@ class People:
 
     # Counts -----------------------------------------------------------------------------------------------------------
 
-    def collect(self) -> Collected:
+    def collect(self, new: Callable[[Groups | None], Counts]) -> Counts:
         """Return the counts of the reports, without storing them."""
-        collected = Collected(self.survey, None if self.by is None else Groups(self.by))
-        collected.clipped = dict.fromkeys(self.layout.columns, 0)
+        counts = new(None if self.by is None else Groups(self.by))
+        counts.clipped = dict.fromkeys(self.layout.columns, 0)
         for piece, columns in self._pieces():
-            members, groups = collected.members(values_of(self.by, piece.columns))
+            members, groups = counts.members(values_of(self.by, piece.columns))
             answering, chosen = piece.n, None
             if self.keys is None:
-                self._run_piece(piece, columns, members, groups, collected.states)
+                self._run_piece(piece, columns, members, groups, counts.states)
             else:
                 reports, asked, chosen = self._person_answers(piece, columns, self.keys)
                 answering = len(asked)
                 if members is not None and chosen is not None:
                     members = members[chosen]
                 if members is None:
-                    count_rows(self.layout, reports, asked, [state[0] for state in collected.states])
+                    count_rows(self.layout, reports, asked, [state[0] for state in counts.states])
                 else:
-                    count_groups(self.layout, reports, asked, members, collected.states)
-            collected.n += answering if members is None else np.bincount(members, minlength=groups)
+                    count_groups(self.layout, reports, asked, members, counts.states)
+            counts.n += answering if members is None else np.bincount(members, minlength=groups)
             if self.clip:
-                collected.add_clipped(self._clipped(piece, columns, chosen))
-        return collected
+                counts.add_clipped(self._clipped(piece, columns, chosen))
+        return counts
 
     def _run_piece(
         self, piece: Piece, columns: list[Column], members: AnyArray | None, groups: int, states: list[AnyArray]
@@ -151,8 +149,8 @@ class People:
             persons = Persons(piece.columns[keys.column], unique=True)
         else:
             persons = keys.persons_from(piece.start, piece.n)
-        chosen = in_turn(self.survey, keys, persons)
-        return *person_answers(self.survey, keys, persons, columns, chosen), chosen
+        chosen = self.layout.series.in_turn(keys, persons)
+        return *person_answers(self.layout, keys, persons, columns, chosen), chosen
 
     # Pieces -----------------------------------------------------------------------------------------------------------
 
@@ -206,7 +204,7 @@ class People:
         return clipped
 
 
-def warn_public(layout: SurveyLayout, by: Any) -> None:
+def warn_public(layout: SurveyRecipe, by: Any) -> None:
     """Warn if a question asks for a column that divides people, whose values are not protected."""
     columns = group_columns(read_by(by))
     for name, question in layout.declared.items():
@@ -219,7 +217,7 @@ def warn_public(layout: SurveyLayout, by: Any) -> None:
             )
 
 
-def warn_clipped(layout: SurveyLayout, n: int, clipped: dict[str, int]) -> None:
+def warn_clipped(layout: SurveyRecipe, n: int, clipped: dict[str, int]) -> None:
     """Warn if cells of n people were clipped, by question."""
     places: dict[str, list[str]] = {}
     for name, count in clipped.items():

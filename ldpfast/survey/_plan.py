@@ -15,10 +15,11 @@ from .._plots import CURVES, LINES, MARKERS, draw_grid, figure, text_of
 from .._table import Table
 from .._typing import Floats
 from ..mechanisms import Mechanism, SketchResponse, Window
+from ..reports import recipe_of
 from ..results import detectable_distance
+from ._columns import QuestionColumn
 from ._design import Item, MechanismMaker, answer_variances, maker
 from ._mechanisms import RARE, of_rare_string
-from ._questions import ColumnQuestion
 from ._shares import Shares
 from ._sums import Cells
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 MAX_PANELS = 12  # of a plot
 
 
-def expected_variance(mechanism: Mechanism, parts: list[ColumnQuestion]) -> float:
+def expected_variance(mechanism: Mechanism, parts: list[QuestionColumn]) -> float:
     """Return the variance of one decoded answer, from noise and sampling.
 
     Everybody answers, and all answers have equal shares; for numbers, half of the people are at each end. For means, it is in
@@ -47,7 +48,7 @@ def expected_variance(mechanism: Mechanism, parts: list[ColumnQuestion]) -> floa
     return float(Shares.expected(mechanism, share).ratio(last, all_of_them).stderr ** 2)  # type: ignore[arg-type]
 
 
-def sampling_variance(parts: list[ColumnQuestion]) -> float:
+def sampling_variance(parts: list[QuestionColumn]) -> float:
     """Return the variance of one answer without privacy, for the people of `expected_variance`."""
     share = RARE if parts[0].row_bytes else 1 / math.prod(len(part.labels) for part in parts)
     return share * (1 - share)
@@ -300,7 +301,11 @@ def plan(
 
 def plan_waves(survey: Survey, n: Any, compare: Any, alpha: float, power: float) -> SurveyPlan:
     """Return the standard errors to expect from n people of a survey with waves, each of whom answers in some of them."""
-    panel, items, questions = survey._series.panel, survey._layout.items, cast(dict[str, Any], survey.questions)
+    panel, items, questions = (
+        recipe_of(survey).series.panel,
+        recipe_of(survey).items,
+        cast(dict[str, Any], recipe_of(survey).declared),
+    )
     assert panel is not None
     in_wave = None
     if n is not None:
@@ -331,7 +336,7 @@ def checked_differences(compare: Any, names: Sequence[str]) -> dict[str, float]:
     return {name: _check.positive(f"compare[{name!r}]", difference) for name, difference in compare.items()}
 
 
-def unit_of(parts: Sequence[ColumnQuestion]) -> str:
+def unit_of(parts: Sequence[QuestionColumn]) -> str:
     """Return the unit of an answer."""
     if len(parts) > 1 or parts[0].quantity != "mean":
         return "share"

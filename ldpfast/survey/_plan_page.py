@@ -13,6 +13,7 @@ import numpy as np
 from .._extras import optional
 from .._plots import BLACK, text_of
 from .._table import Table, html_table
+from ..reports import recipe_of
 from ._cross import Cross
 from ._plan import SurveyPlan, curve, finish_panel, panels_of_units
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of a plan without a choice of epsilon
 FEWEST, MOST, POINTS = 0.1, 10.0, 25  # numbers of people in pictures, times n
-MAX_LABELS = 12  # of a question that are listed
+
 STYLE = """
 body { font-family: system-ui, sans-serif; line-height: 1.5; color: #1a1a1a; }
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -97,31 +98,22 @@ def _answers_text(survey: Survey) -> str:
 
 def _questions_table(survey: Survey) -> str:
     columns: dict[str, list[str]] = {"question": [], "answer": [], "may be left out": [], "how often asked": []}
-    shares = {item.name: item.weight * survey.answers if survey.answers == 1 else None for item in survey._layout.items}
+    shares = {
+        item.name: item.weight * survey.answers if survey.answers == 1 else None for item in recipe_of(survey).items
+    }
     for name, question in survey.questions.items():
         share = shares.get(name, 0)
         if isinstance(question, Cross):
             text, is_optional = f"the questions {' and '.join(question.parts)} together", ""
         else:
-            text, is_optional = _answer_text(question), "yes" if survey.column_questions[name].optional else "no"
+            column = recipe_of(survey).declared[name]
+            text, is_optional = column.answer_text(), "yes" if column.optional else "no"
         part = survey.answers / len(survey.mechanisms) if share is None else float(share)
         columns["question"].append(name)
         columns["answer"].append(text)
         columns["may be left out"].append(is_optional)
         columns["how often asked"].append(f"{100 * part:.3g} % of people" if part else "with others only")
     return html_table(columns, ("question", "answer", "may be left out"))
-
-
-def _answer_text(question: Any) -> str:
-    if question.row_bytes:
-        return f"a text of at most {question.max_bytes} {'bytes' if question.alphabet is None else 'characters'}"
-    low, high = question.valid_range()
-    if question.quantity == "mean":
-        return f"a number from {low:g} to {high:g}"
-    if question.encoding == "bin":
-        return f"a number from {low:g} to {high:g}, in {len(question.labels)} bins"
-    listed = list(map(str, question.labels))
-    return ", ".join(listed[:MAX_LABELS]) + (f", ... ({len(listed)} answers)" if len(listed) > MAX_LABELS else "")
 
 
 def _promise(surveys: Sequence[Survey]) -> list[str]:

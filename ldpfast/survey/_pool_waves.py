@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..reports import Aggregator
+from ..reports import Aggregator, Counted, recipe_of
+from ._conclude import conclude
 from ._result import SurveyResult
 from ._survey import Survey
 
@@ -55,30 +56,29 @@ def pool(aggregators: Sequence[Aggregator]) -> SurveyResult:
         if not isinstance(one, Aggregator) or not isinstance(question, Survey) or question.wave is None:
             raise TypeError("aggregators must be those of waves of a survey")
     surveys: list[Survey] = [one.question for one in counted]
-    if any(survey._series.description != surveys[0]._series.description for survey in surveys):
+    if any(recipe_of(survey).series.description != recipe_of(surveys[0]).series.description for survey in surveys):
         raise ValueError("aggregators must be of one series, epsilon and numbers of answers, waves and turns")
     if surveys[0].turns > 1:
         raise ValueError(f"aggregators must be of different people, got a series with {surveys[0].turns} turns")
-    people = [survey.occasion for survey in surveys]
+    people = [recipe_of(survey).occasion for survey in surveys]
     if len(set(people)) < len(people):
         raise ValueError("aggregators must be of different people, got two of the same ones: merge counts of one wave")
     newest = max(surveys, key=lambda survey: (survey.revision, survey.wave))
-    layout = newest._layout
-    states = [np.zeros(*each) for each in newest.state_layouts]
-    joined = counted[0]._people
+    layout = recipe_of(newest)
+    states = [np.zeros(*each) for each in layout.state_layouts]
+    joined = counted[0]._counts.people
     for one, survey in zip(counted, surveys, strict=True):
-        joined = joined.joined(one._people).on(survey.occasion)
-        theirs = survey._layout
+        joined = joined.joined(one._counts.people).on(recipe_of(survey).occasion)
+        theirs, theirs_counted = recipe_of(survey), one._counts.group().states
         places = {pair: q for q, pair in enumerate(zip(theirs.names, theirs.descriptions, strict=True))}
         found = [places.get(pair) for pair in zip(layout.names, layout.descriptions, strict=True)]
         for q, place in enumerate(found):
             if place is not None:
-                states[0][q] += one._states[0][place]
-                layout.mechanisms[q].report.combine(states[2 + q], one._states[2 + place])
+                states[0][q] += theirs_counted[0][place]
+                layout.mechanisms[q].report.combine(states[2 + q], theirs_counted[2 + place])
         pairs = {frozenset(pair): i for i, pair in enumerate(theirs.pairs)}
         for i, (a, b) in enumerate(layout.pairs):
             place = pairs.get(frozenset((found[a], found[b])))  # type: ignore[arg-type]
             if place is not None:
-                states[1][i] += one._states[1][place]
-    together = Aggregator.of_states(newest, states, sum(one.n for one in counted))
-    return newest.conclude(together)._of_people(joined)
+                states[1][i] += theirs_counted[1][place]
+    return conclude(layout, Counted(states, sum(one.n for one in counted)), False)._of_people(joined)

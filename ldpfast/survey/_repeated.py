@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -17,14 +17,17 @@ from .._frames import Groups, read_by, require_one_index, whole_column
 from .._person_keys import NO_SERIES, PIECE_ROWS, PersonKeys, is_personal
 from .._typing import AnyArray
 from ..mechanisms import RandomizedResponse
+from ..mechanisms._recipe import RecordRecipe
 from ..mechanisms._records import RecordPiece, Records
 from ..privacy import Channel, Guarantee
-from ..reports import Aggregator, Codes, Collected, ReportQuestion
+from ..reports import Codes, Counted, Counts, Label, Question, recipe_of
 from ..reports._labels import messages_of
-from ..results import Debiasing, Occasion
+from ..results import Occasion
+from ._answer_coins import AnswerCoins, Round
 from ._answers import Answer
+from ._columns import QuestionColumn
 from ._persons import fields_of
-from ._questions import ColumnQuestion
+from ._questions import ColumnQuestion, column_of
 from ._repeated_client import MAX_ROUNDS, RepeatedClient
 from ._repeated_survey import RepeatedSurvey
 from ._shares import Shares
@@ -102,7 +105,7 @@ class Repeated(Described):
     permanent: float = field(kw_only=True)
     round: float = field(kw_only=True)
     rounds: int = field(kw_only=True)
-    kind: ClassVar[str] = "repeated"
+    _kind: ClassVar[str] = "repeated"
     _responses: TwoResponses = field(init=False, repr=False, compare=False)
 
     def __new__(cls, question: Any = None, **options: Any) -> Any:
@@ -113,7 +116,7 @@ class Repeated(Described):
         return RepeatedSurvey(question, **options)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.question, ColumnQuestion) or self.question.row_bytes:
+        if not isinstance(self.question, ColumnQuestion) or not column_of(self.question).has_symbols:
             raise TypeError(
                 f"question must be a YesNo, Choice, Mean, Histogram or Survey, got {type(self.question).__name__}"
             )
@@ -175,7 +178,7 @@ class Repeated(Described):
         """
         count = self.rounds if rounds is None else _check.integer("rounds", rounds, 1, self.rounds)
         allowed = _check.integer("changes", changes, 0)
-        return Guarantee("local", self._responses.loss(count, allowed, rounded=self.question.is_rounded))
+        return Guarantee("local", self._responses.loss(count, allowed, rounded=column_of(self.question).is_rounded))
 
     def channel(self) -> Channel:
         """Return the exact channel from a symbol to the report of one round.
@@ -257,7 +260,7 @@ class Repeated(Described):
 
         The parameters of the rounds are not part of it, so that a study with other rounds keeps the permanent answers.
         """
-        asked = self.question.description()
+        asked = column_of(self.question).describe_question()
         return _schema.digest({"version": _schema.VERSION, "permanent": asked, **self.first._pinned()})
 
     @cached_property
@@ -269,8 +272,92 @@ class Repeated(Described):
         return self._responses._pinned()
 
 
+@dataclass(frozen=True, eq=False)
+class RoundRecipe(RecordRecipe):
+    """How the values of people become the reports of a round: by personal keys alone.
+
+    Attributes
+    ----------
+    column : QuestionColumn
+        What the question holds.
+    coins : AnswerCoins
+        What the personal coins depend on.
+    """
+
+    column: QuestionColumn = field(kw_only=True)
+    coins: AnswerCoins = field(kw_only=True)
+    clips: ClassVar[bool] = False
+    draw: ClassVar[Any] = None
+
+    @property
+    def occasion(self) -> Occasion:  # type: ignore[override]
+        """The permanent answers, which the rounds have in common."""
+        return Occasion(self.coins.description.hex())
+
+    def privatize(self, x: Any, rng: RNGLike, out: AnyArray | None, clip: bool) -> AnyArray:
+        self.require_keys(is_personal(rng))
+        assert is_personal(rng)
+        _check.flag("clip", clip)
+        read = self.column.read("x", whole_column("x", x), clip=clip)
+        cells = self.column.canonical(read, np.arange(read.n), clip=clip)
+        if cells is None:
+            raise self.column.first_fault("x", read, 0, read.n, clip=clip, place="row {}".format)
+        return self.respond(cells, rng)
+
+    def single(self, x: Any, clip: bool) -> None:
+        return None
+
+    def collect(self, new: Callable[[Groups | None], Counts], x: Any, by: Any, rng: RNGLike, clip: bool) -> Counts:
+        counts = new(None if by is None else Groups(read_by(by) if isinstance(x, Records) else None))
+        for piece in self._pieces(x, by, rng):
+            with piece.place():
+                self.count_groups(counts, self.privatize(piece.x, piece.rng, None, clip), piece.by)
+        return counts
+
+    def messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
+        for piece in self._pieces(x, None, rng):
+            with piece.place():
+                reports = self.privatize(piece.x, piece.rng, None, clip)
+            yield messages_of(self.report, self.label, reports)
+
+    def _pieces(self, x: Any, by: Any, rng: RNGLike) -> Iterator[RecordPiece]:
+        """Yield the people of a column of a table, or of an array, with their groups."""
+        if isinstance(x, Records):
+            yield from x.pieces(True, by, rng)
+        else:
+            require_one_index({"x": x, "by": by})
+            yield RecordPiece(x, None if by is None else whole_column("by", by), rng, 0)
+
+    def require_keys(self, personal: bool) -> None:
+        if not personal:
+            raise TypeError(
+                "rng must be PersonKeys, or person and key must be given on an engine, for a round: permanent answers depend "
+                "on them"
+            )
+
+    def warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
+        """Do nothing: clients clip, and do not count what they clipped."""
+
+    def respond(self, cells: AnyArray, keys: PersonKeys) -> AnyArray:
+        """Return the reports of canonical values."""
+        if keys.question is None:
+            raise ValueError("question must be the name of the question in PersonKeys, got None")
+        responder = self.coins.responder(keys, keys.question, keys.persons(len(cells)))
+        reports = np.empty(len(cells), self.report.dtype(np.dtype(np.uint8)))
+        for start in range(0, len(cells), PIECE_ROWS):
+            piece = cells[start : start + PIECE_ROWS]
+            own = responder.own.derive(start, fields_of(piece))
+            symbols = self.column.encoded(piece, own, 0)
+            responder.respond(start, own, symbols, reports[start : start + len(piece)])
+        return reports
+
+    def cell_of(self, value: Any) -> AnyArray:
+        """Return the canonical value of one cell of a client."""
+        return np.asarray(self.column.canonical(self.column.read_cell(value), np.arange(1), clip=True))
+
+
 @dataclass(frozen=True)
-class RepeatedRound(ReportQuestion[Answer]):
+class RepeatedRound(Question[Answer]):
     """One round of a repeated question; `Repeated.in_round` makes it. Messages and saved states carry its number.
 
     Parameters
@@ -296,18 +383,30 @@ class RepeatedRound(ReportQuestion[Answer]):
 
     repeated: Repeated
     number: int
-    kind: ClassVar[str] = "round"
+    report: Codes = field(init=False, repr=False, compare=False)
+    _kind: ClassVar[str] = "round"
+    _recipe: RoundRecipe = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.repeated, Repeated):
             raise TypeError(f"repeated must be a Repeated, got {type(self.repeated).__name__}")
         number = _check.integer("number", self.number, 0, MAX_ROUNDS - 1)
         self._set(number=number, report=Codes(self.repeated.question.k))
+        repeated = self.repeated
+        inner, column = recipe_of(repeated._responses), column_of(repeated.question)
+        coins = AnswerCoins(
+            repeated._responses, NO_SERIES, repeated._permanent_digest, Round(number, repeated._round_digest)
+        )
+        line, span, loss = inner.debiasing, inner.value_range, inner.loss
+        parts = inner.domain, inner.kernel, self.report, line, span, loss, inner.law, Label(self.schema, self.__repr__)
+        self._set(_recipe=RoundRecipe(*parts, column=column, coins=coins))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return made_again, (type(self), {"repeated": self.repeated, "number": self.number})
 
-    def privatize(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> AnyArray:
+    def privatize(  # type: ignore[override]  # the reports are a new array
+        self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False
+    ) -> AnyArray:
         """Turn the values of people into the reports of this round.
 
         Parameters
@@ -334,105 +433,18 @@ class RepeatedRound(ReportQuestion[Answer]):
         -------
         See `Repeated`.
         """
-        self._require_keys(is_personal(rng))
-        assert is_personal(rng)
-        _check.flag("clip", clip)
-        question = self.repeated.question
-        column = question.read("x", whole_column("x", x), clip=clip)
-        cells = question.canonical(column, np.arange(column.n), clip=clip)
-        if cells is None:
-            raise question.first_fault("x", column, 0, column.n, clip=clip, place="row {}".format)
-        return self._respond(cells, rng)
+        return self._recipe.privatize(x, rng, None, clip)
 
-    def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:
-        collected = Collected(self, None if by is None else Groups(read_by(by) if isinstance(x, Records) else None))
-        for piece in self._pieces(x, by, rng):
-            with piece.place():
-                self.count_groups(collected, self.privatize(piece.x, rng=piece.rng, clip=clip), piece.by)
-        return collected
-
-    def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
-        for piece in self._pieces(x, None, rng):
-            with piece.place():
-                reports = self.privatize(piece.x, rng=piece.rng, clip=clip)
-            yield messages_of(self, reports)
-
-    def _pieces(self, x: Any, by: Any, rng: RNGLike) -> Iterator[RecordPiece]:
-        """Yield the people of a column of a table, or of an array, with their groups."""
-        if isinstance(x, Records):
-            yield from x.pieces(True, by, rng)
-        else:
-            require_one_index({"x": x, "by": by})
-            yield RecordPiece(x, None if by is None else whole_column("by", by), rng, 0)
-
-    def _require_keys(self, personal: bool) -> None:
-        if not personal:
-            raise TypeError(
-                "rng must be PersonKeys, or person and key must be given on an engine, for a round: permanent answers depend "
-                "on them"
-            )
-
-    def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
-        """Do nothing: clients clip, and do not count what they clipped."""
-
-    def _respond(self, cells: AnyArray, keys: PersonKeys) -> AnyArray:
-        """Return the reports of canonical values."""
-        asked, n = self.repeated, len(cells)
-        if keys.question is None:
-            raise ValueError("question must be the name of the question in PersonKeys, got None")
-        persons = keys.persons(n)
-        permanent = keys.named(NO_SERIES, keys.question, asked._permanent_digest, persons)
-        fresh = keys.round(NO_SERIES, keys.question, asked._round_digest, self.number, persons)
-        reports = np.empty(n, self.report.dtype(np.dtype(np.uint8)))
-        for start in range(0, n, PIECE_ROWS):
-            piece = cells[start : start + PIECE_ROWS]
-            own = permanent.derive(start, fields_of(piece))
-            symbols = asked.question.encoded(piece, own, 0)
-            asked._responses.respond(own, fresh, start, symbols, reports[start : start + len(piece)])
-        return reports
-
-    @property
-    def occasion(self) -> Occasion:
-        """The permanent answers, which the rounds have in common."""
-        return Occasion(self.repeated._permanent_digest.hex())
-
-    @property
-    def debiasing(self) -> Debiasing:
-        """Debiasing of the share of a symbol, from the product of the two channels."""
-        return self.repeated._responses.debiasing
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        """Interval of shares, (0, 1)."""
-        return 0.0, 1.0
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Guarantee of one round; see `Repeated.loss` for several."""
-        return self.repeated.guarantee
-
-    def conclude(self, counted: Aggregator) -> Answer:
-        """Return the answer of this round from counted reports. Users call ``counted.estimate()``.
-
-        Parameters
-        ----------
-        counted : Aggregator
-            Aggregator of this round with at least one report.
-
-        Returns
-        -------
-        answer : Answer
-            In the form of an answer to the question.
-        """
-        question = self.repeated.question
-        return question.answer(Shares.of(counted), question.numbers)
+    def _conclude(self, counted: Counted) -> Answer:
+        column = self._recipe.column
+        return column.answer(Shares.of(self._recipe.coins.mechanism, counted), column.numbers)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the repeated question and the number of the round as types that JSON has."""
         return {"round": "RepeatedRound", "asked": self.repeated.to_dict(), "number": self.number}
 
     @classmethod
-    def parameter_names(cls) -> list[str]:
+    def _parameter_names(cls) -> list[str]:
         return ["asked", "number"]
 
     @classmethod

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .. import _check
 from .._person_keys import PersonKeys
-from ._questions import ColumnQuestion
+from ..reports import recipe_of
 
 if TYPE_CHECKING:
     from ._repeated import Repeated
@@ -72,10 +69,5 @@ class RepeatedClient:
             raise ValueError(f"a person must answer at most {self._repeated.rounds} rounds, which are used up")
         self.answered |= {number}
         asked = self._repeated.in_round(number)
-        return asked.message(asked._respond(_cell_of(value, self._repeated.question), self._keys))
-
-
-def _cell_of(value: Any, question: ColumnQuestion) -> NDArray[Any]:
-    """Return the canonical value of one cell."""
-
-    return np.asarray(question.canonical(question.read_cell(value), np.arange(1), clip=True))
+        recipe = recipe_of(asked)
+        return asked.message(recipe.respond(recipe.cell_of(value), self._keys))

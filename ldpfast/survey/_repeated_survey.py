@@ -8,25 +8,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
-from .. import _check, _coins, _schema
+from .. import _check, _coins
 from .._described import Described
 from .._described import from_dict as described
-from .._typing import AnyArray
 from ..privacy import Guarantee
-from ..reports import Aggregator
+from ..reports import Aggregator, Counted, recipe_of
+from ._columns import QuestionColumn
 from ._compare import SurveyComparison, compare_rounds
 from ._conclude import conclude
 from ._design import MechanismMaker, epsilon_per_answer
-from ._layout import description
 from ._panel import Rounds
-from ._questions import ColumnQuestion
 from ._repeated_client import MAX_ROUNDS
 from ._shares import Shares
 from ._survey import Survey
 from ._two_responses import TwoResponses
 
 if TYPE_CHECKING:
-    from .._person_keys import PersonKeys, Persons
     from ._result import SurveyResult
 
 
@@ -87,7 +84,7 @@ class RepeatedSurvey(Described):
     survey: Survey
     round: float = field(kw_only=True)
     rounds: int = field(kw_only=True)
-    kind: ClassVar[str] = "repeated"
+    _kind: ClassVar[str] = "repeated"
     _first: SurveyRound = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -150,8 +147,8 @@ class RepeatedSurvey(Described):
         count = self.rounds if rounds is None else _check.integer("rounds", rounds, 1, self.rounds)
         allowed, first = _check.integer("changes", changes, 0), self._first
         losses = sorted(
-            responses.loss(count, allowed * len(item.parts), rounded=first._is_rounded(q))
-            for q, (item, responses) in enumerate(zip(first._layout.items, first._responses, strict=True))
+            responses.loss(count, allowed * len(item.parts), rounded=recipe_of(first).is_rounded(q))
+            for q, (item, responses) in enumerate(zip(recipe_of(first).items, first._responses, strict=True))
         )
         return Guarantee("local", _coins.sum_up(losses[-self.survey.answers :]))
 
@@ -204,12 +201,15 @@ class RepeatedSurvey(Described):
             asked = counted.question if isinstance(counted, Aggregator) else None
             if not isinstance(asked, SurveyRound) or self.in_round(asked.number) != asked:
                 raise ValueError(f"{name} must be the aggregator of a round of this survey, got {asked or counted!r}")
-            results[f"round {asked.number}"] = asked._noise_result(counted, share)
+            results[f"round {asked.number}"] = asked._noise_result(counted._counts.group(), share)
         if len(results) < 2:
             raise ValueError(f"before and after must be of different rounds, got {next(iter(results))} twice")
         if share < 1:
             for name, first, second in zip(
-                self._first._layout.names, before._states[0].tolist(), after._states[0].tolist(), strict=True
+                self._first._recipe.names,
+                before._counts.group().states[0].tolist(),
+                after._counts.group().states[0].tolist(),
+                strict=True,
             ):
                 if first != second:
                     raise ValueError(
@@ -290,17 +290,13 @@ class SurveyRound(Survey):
 
     @cached_property
     def _responses(self) -> list[TwoResponses]:
-        return [responses for responses in self._layout.mechanisms if isinstance(responses, TwoResponses)]
-
-    def _is_rounded(self, q: int) -> bool:
-        """Return whether different records can have the same symbol in the answer to an asked question."""
-        return any(self._layout.declared[part].is_rounded for part in self._layout.items[q].parts)
+        return [responses for responses in self._recipe.mechanisms if isinstance(responses, TwoResponses)]
 
     def _maker(self, epsilon: float, answers: int) -> MechanismMaker:
         permanent, once = epsilon_per_answer(epsilon, answers), epsilon_per_answer(self.round, answers)
 
-        def make(parts: list[ColumnQuestion]) -> TwoResponses:
-            if parts[0].row_bytes:
+        def make(parts: list[QuestionColumn]) -> TwoResponses:
+            if not parts[0].has_symbols:
                 raise ValueError("a Text has no permanent answer, and is not asked in rounds")
             return TwoResponses(math.prod(part.k for part in parts), once, permanent=permanent)
 
@@ -309,38 +305,17 @@ class SurveyRound(Survey):
     def _rounds(self) -> Rounds:
         return Rounds(self.round, self.rounds, self.number)
 
-    @cached_property
-    def _permanent_digests(self) -> list[bytes]:
-        # Not the digests of the same questions in the plain survey, whose reports would show the permanent answers.
-        layout = self._layout
-        plain = [
-            description(layout.declared, item, responses.first)
-            for item, responses in zip(layout.items, self._responses, strict=True)
-        ]
-        return [_schema.digest({"permanent": digest.hex()}) for digest in plain]
-
-    def _permanent(self, q: int) -> bytes:
-        return self._permanent_digests[q]
-
-    def _respond(
-        self, q: int, keys: PersonKeys, persons: Persons, start: int, own: AnyArray, records: AnyArray, out: AnyArray
-    ) -> None:
-        layout = self._layout
-        fresh = keys.round(layout.series, layout.names[q], layout.descriptions[q], self.number, persons)
-        self._responses[q].respond(own, fresh, start, records, out)
-
-    def _loss_of_report(self, q: int) -> float:
-        return self._responses[q].second.epsilon_realized
-
-    def _noise_result(self, counted: Aggregator, changed: float) -> SurveyResult:
+    def _noise_result(self, counted: Counted, changed: float) -> SurveyResult:
         """Return the answers with half of the variance of the difference of two rounds, given the records."""
 
         def adjust(q: int, shares: Shares) -> Shares:
             seen = shares.value.clip(0, 1)
-            covariance = self._responses[q].noise_covariance(seen / seen.sum(), shares.n, changed, self._is_rounded(q))
+            covariance = self._responses[q].noise_covariance(
+                seen / seen.sum(), shares.n, changed, self._recipe.is_rounded(q)
+            )
             return dataclasses.replace(shares, covariance=covariance, binomial=None, response=None)
 
-        return conclude(self, counted, False, adjust=adjust)
+        return conclude(self._recipe, counted, False, adjust=adjust)
 
     def revise(self, **changes: Any) -> NoReturn:
         """Refuse: revise the survey, and repeat the result.

@@ -15,7 +15,7 @@ from ..estimation import project_simplex
 from ..mechanisms import Mechanism
 from ..mechanisms._moments import Moments
 from ..privacy import Guarantee
-from ..reports import Aggregator, Bits, Codes, Format, ReportQuestion
+from ..reports import Bits, Codes, Counted, Format, recipe_of
 from ..results import Binomial, BoundedSum, CodeCounts, Debiasing, Estimate, Fieller, IntervalRule, Normal
 from ..results._estimate import MAX_COVARIANCES
 from ._covariance import Covariance
@@ -107,14 +107,13 @@ class Shares:
     people_per_symbol: float | None = None
 
     @classmethod
-    def of(cls, aggregator: Aggregator) -> Self:
-        """Return the shares that an aggregator of k-ary response, subset selection or unary encoding has counted."""
-        estimate, question = aggregator.decoded_mean(), aggregator.question
-        assert isinstance(question, ReportQuestion)
+    def of(cls, mechanism: Mechanism, counted: Counted) -> Self:
+        """Return the shares from the counts of k-ary response, subset selection or unary encoding."""
+        estimate = recipe_of(mechanism).mean(counted)
         rule, people, value = estimate.rule, estimate.n, np.asarray(estimate.value)
         assert isinstance(rule, Binomial)
         line, k, n = rule.debiasing, value.shape[-1], along(people, 1)
-        response = Response.of(k, line, question.report)
+        response = Response.of(k, line, mechanism.report)
         if response.ones is None:
             p, q = line.probabilities
             seen = np.clip(q + (p - q) * np.clip(value, 0, 1), 0.5 / n, 1 - 0.5 / n)
@@ -125,7 +124,6 @@ class Shares:
             share = project_simplex(share)
         covariance = response.covariance(share, people)
         hit = (line.one - line.zero) / people
-        mechanism = question if isinstance(question, Mechanism) else None
         return cls(value, people, covariance, estimate.guarantee, response, rule, hit, mechanism)
 
     @classmethod

@@ -13,21 +13,20 @@ from .._frames import Piece, pieces
 from .._typing import AnyArray, Floats
 from ..mechanisms import Mechanism
 from ..mechanisms._draws import Counts, bincount, multinomial
-from ..reports import Aggregator
-from ._layout import SurveyLayout
-from ._questions import ColumnQuestion
+from ..reports import recipe_of
+from ._columns import QuestionColumn
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from ._survey import Survey
+    from ._recipe import SurveyRecipe
 
 MAX_CHOICES = 1 << 14  # sets of questions that a person can be asked
 WORDS = 1 << 32  # of the choice of one question
 
 
-def simulated(survey: Survey, frame: Any, n: int, generator: Generator) -> Aggregator:
-    """Return an aggregator of the reports of n people, who are drawn with replacement from the rows of a table.
+def simulated(layout: SurveyRecipe, frame: Any, n: int, generator: Generator) -> list[AnyArray]:
+    """Return the counts of the reports of n people, who are drawn with replacement from the rows of a table.
 
     Raises
     ------
@@ -35,7 +34,7 @@ def simulated(survey: Survey, frame: Any, n: int, generator: Generator) -> Aggre
         If the table has no rows, or a cell is invalid; if people answer questions in too many different ways; if a mechanism
         has no exact form.
     """
-    layout = survey._layout
+    layout.series.require_wave()
     cells = _cells(layout, frame)
     rows = len(next(iter(cells.values())))
     if not rows:
@@ -60,18 +59,18 @@ def simulated(survey: Survey, frame: Any, n: int, generator: Generator) -> Aggre
         parts = [(layout.declared[name], cells[name]) for name in item.parts]
         records, numbers = _records(parts, mechanism, people[q], generator)
         if len(records):
-            states[2 + q][...] = mechanism.report_state(records, numbers, generator)
-    return survey.aggregator().add(states, n)
+            states[2 + q][...] = recipe_of(mechanism).draw(records, numbers, generator)
+    return states
 
 
-def _chances(layout: SurveyLayout, sets: int) -> Floats:
+def _chances(layout: SurveyRecipe, sets: int) -> Floats:
     """Return the probabilities of the sets of questions, up to a factor."""
     if layout.answers > 1 or sets == 1:
         return np.ones(sets)
     return np.diff([0, *layout.thresholds.tolist(), WORDS]).astype(np.float64)
 
 
-def _cells(layout: SurveyLayout, frame: Any) -> dict[str, AnyArray]:
+def _cells(layout: SurveyRecipe, frame: Any) -> dict[str, AnyArray]:
     """Return the canonical values of all rows, by the names of the questions."""
     names = {name: question.column or name for name, question in layout.declared.items()}
     found: dict[str, list[AnyArray]] = {name: [] for name in names}
@@ -90,7 +89,7 @@ def _place(piece: Piece, row: int) -> str:
 
 
 def _records(
-    parts: list[tuple[ColumnQuestion, AnyArray]], mechanism: Mechanism, people: Counts, generator: Generator
+    parts: list[tuple[QuestionColumn, AnyArray]], mechanism: Mechanism, people: Counts, generator: Generator
 ) -> tuple[AnyArray, Counts]:
     """Return the different records that people have, and how many have each."""
     rows = np.flatnonzero(people)

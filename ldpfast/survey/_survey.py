@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -11,35 +10,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from .. import _check, _coins, _schema
 from .._described import from_dict as described
 from .._extras import optional
-from .._frames import By
-from .._typing import AnyArray
 from ..mechanisms import Mechanism
 from ..privacy import Guarantee
-from ..reports import MESSAGE_VERSION, Aggregator, Collected, Question
-from ..reports._question import StateLayout
-from ..results import Occasion
+from ..reports import Aggregator, Counted, Label, Question
 from . import _design, _plan, _toml
 from ._arguments import checked_answers, checked_questions, checked_weights, mechanisms_of
 from ._client import SurveyClient
 from ._client_table import check_optional, client_table
 from ._conclude import conclude
-from ._counts import combine, count, is_possible, valid_messages
 from ._design import Item, MechanismMaker
-from ._layout import SurveyLayout
 from ._ledger import Ledger
-from ._messages import messages_of
-from ._panel import Panel, Rounds, Series, require_keys, require_wave
-from ._people import People, warn_clipped, warn_public
+from ._panel import Panel, Rounds, Series
+from ._people import People
 from ._plan import SurveyPlan
 from ._questions import ColumnQuestion, SurveyQuestion, declared
+from ._recipe import SurveyRecipe
 from ._result import SurveyResult
-from ._simulation import simulated
 from ._versions import Loss, loss_of, revised
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
-    from .._person_keys import PersonKeys, Persons
     from .._table import Table
     from .._typing import RNGLike
 
@@ -132,17 +121,15 @@ class Survey(Question[SurveyResult]):
     revision: int = field(default=1, kw_only=True)
     wave: int | None = field(default=None, kw_only=True)
     mechanisms: dict[str, Mechanism] = field(init=False, repr=False)
-    _guarantee: Guarantee = field(init=False, repr=False)
-    kind: ClassVar[str] = "survey"
-    _layout: SurveyLayout = field(init=False, repr=False)
-    _series: Series = field(init=False, repr=False)
+    _kind: ClassVar[str] = "survey"
+    _recipe: SurveyRecipe = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         questions, epsilon = checked_questions(self.questions), _check.positive("epsilon", self.epsilon)
         weights = checked_weights(self.weights, questions)
-        total = sum(weights.values())
+        total, columns = sum(weights.values()), declared(questions)
         items = [
-            Item(name, question.parts_of(name), weights[name], Fraction(weights[name], total))
+            Item(name, question._parts_of(name), weights[name], Fraction(weights[name], total))
             for name, question in questions.items()
             if weights[name]
         ]
@@ -150,10 +137,10 @@ class Survey(Question[SurveyResult]):
             raise TypeError(f"series must be a non-empty text or None, got {self.series!r}")
         panel = Panel.of(self.waves, self.turns, self.open_ended)
         turns = 1 if panel is None else panel.turns
-        answers = checked_answers(self.answers, items, questions, epsilon / turns)
+        answers = checked_answers(self.answers, items, columns, epsilon / turns)
         if answers > 1 and len({item.weight for item in items}) > 1:
             raise ValueError(f"weights must be equal or 0 with answers={answers}, got {self.weights!r}")
-        mechanisms = mechanisms_of(items, questions, self._maker(epsilon, answers * turns))
+        mechanisms = mechanisms_of(items, columns, self._maker(epsilon, answers * turns))
         realized = sorted((mechanism.epsilon_realized for mechanism in mechanisms.values()), reverse=True)
         series = Series.of(self.series, epsilon, answers, panel, self.wave, self._rounds())
         reports = turns if series.wave is None else 1
@@ -168,17 +155,10 @@ class Survey(Question[SurveyResult]):
             revision=_check.integer("revision", self.revision, 1),
             wave=series.wave,
             mechanisms=mechanisms,
-            _guarantee=Guarantee("local", _coins.sum_up(realized[:answers] * reports)),
-            _series=series,
         )
-        head = bytes([MESSAGE_VERSION]) + _schema.digest(self.schema())[:8]
-        layout = SurveyLayout.of(declared(questions), items, list(mechanisms.values()), answers, series.coins, head)
-        self._set(_layout=layout)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Guarantee of each person for all answers, from the integers of the coins."""
-        return self._guarantee
+        guarantee = Guarantee("local", _coins.sum_up(realized[:answers] * reports))
+        parts = columns, items, list(mechanisms.values()), answers, series, guarantee
+        self._set(_recipe=SurveyRecipe.of(*parts, Label(self.schema, self.__repr__)))
 
     # What the survey of a round does differently ------------------------------------------------------------------------
 
@@ -189,32 +169,18 @@ class Survey(Question[SurveyResult]):
     @property
     def _makers(self) -> list[MechanismMaker]:
         """Functions that make the mechanisms of a report, if people give 1, 2, ... answers in it."""
-        return [self._maker(self.epsilon / self.turns, answers) for answers in range(1, len(self._layout.items) + 1)]
+        return [self._maker(self.epsilon / self.turns, answers) for answers in range(1, len(self._recipe.items) + 1)]
 
     def _rounds(self) -> Rounds | None:
         """Return the round of a repeated survey."""
         return None
-
-    def _permanent(self, q: int) -> bytes:
-        """Return the digest on which the coins of the first response to an asked question depend."""
-        return self._layout.descriptions[q]
-
-    def _respond(
-        self, q: int, keys: PersonKeys, persons: Persons, start: int, own: AnyArray, records: AnyArray, out: AnyArray
-    ) -> None:
-        """Write the reports of persons from number `start` on to an asked question, with their keys for their values."""
-        self._layout.mechanisms[q]._pipeline.kernel.privatize_each(own, records, out)
-
-    def _loss_of_report(self, q: int) -> float:
-        """Return what a report to an asked question adds to the loss of a ledger."""
-        return self._layout.mechanisms[q].epsilon_realized
 
     # Planning ---------------------------------------------------------------------------------------------------------
 
     @property
     def column_questions(self) -> dict[str, ColumnQuestion]:
         """The questions that a column answers, by their names; a `Cross` combines several of them."""
-        return dict(self._layout.declared)
+        return {name: self.questions[name] for name in self._recipe.declared}  # type: ignore[misc]
 
     def plan(
         self,
@@ -255,7 +221,7 @@ class Survey(Question[SurveyResult]):
         """
         if self.waves is not None and self.wave is None:
             return _plan.plan_waves(self, n, compare, alpha, power)
-        items, asked = self._layout.items, dict(self.questions)
+        items, asked = self._recipe.items, self._recipe.declared
         return _plan.plan(items, asked, self._makers, self.answers, n, compare, alpha, power)
 
     def in_wave(self, wave: int) -> Survey:
@@ -305,7 +271,7 @@ class Survey(Question[SurveyResult]):
         ValueError
             If the survey has waves and is not that of one of them.
         """
-        require_wave(self)
+        self._recipe.series.require_wave()
         return super().aggregator()
 
     # Versions ---------------------------------------------------------------------------------------------------------
@@ -387,7 +353,9 @@ class Survey(Question[SurveyResult]):
 
     # People -----------------------------------------------------------------------------------------------------------
 
-    def privatize(self, frame: Any, *, rng: RNGLike = None, clip: bool = False) -> Any:
+    def privatize(  # type: ignore[override]  # the reports are a new table
+        self, frame: Any, *, rng: RNGLike = None, clip: bool = False
+    ) -> Any:
         """Turn the records of people into reports.
 
         Parameters
@@ -444,7 +412,7 @@ class Survey(Question[SurveyResult]):
         -------
         As for `privatize`.
         """
-        yield from People(self, frame, rng, clip).tables()
+        yield from People(self._recipe, frame, rng, clip).tables()
 
     def to_arrow(self, reports: Any) -> Any:
         """Return reports as an Arrow table, after a check that they answer this survey: a result of `privatize`, unchanged.
@@ -465,8 +433,7 @@ class Survey(Question[SurveyResult]):
         ImportError
             If pyarrow is not installed.
         """
-        self.count(reports)
-        return optional("pyarrow", "files").table(reports)
+        return super().to_arrow(reports)
 
     def message(self, report: Any) -> bytes:
         """Return the report of one person as a message, as `client` makes it.
@@ -493,11 +460,7 @@ class Survey(Question[SurveyResult]):
         >>> len(survey.message(survey.privatize({"smoker": [True]}, rng=1)))
         12
         """
-        table = self.to_arrow(report)
-        if table.num_rows != 1:
-            raise ValueError(f"report must be one report, got {table.num_rows}")
-        message: bytes = messages_of(self, table)[0].as_py()
-        return message
+        return super().message(report)
 
     def client(
         self,
@@ -556,8 +519,8 @@ class Survey(Question[SurveyResult]):
         >>> len(survey.client_table())
         329
         """
-        require_wave(self)
-        check_optional(self._layout.declared)
+        self._recipe.series.require_wave()
+        check_optional(self._recipe.declared)
         return client_table(self)
 
     def client_schema(self) -> str:
@@ -577,83 +540,16 @@ class Survey(Question[SurveyResult]):
         """
         return _schema.canonical_json(self.schema()).decode()
 
-    # The contract of questions ----------------------------------------------------------------------------------------
-
-    def _collect(self, x: Any, by: By | None, rng: RNGLike, clip: bool) -> Collected:
-        return People(self, x, rng, clip, by).collect()
-
-    def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
-        for table in self.privatize_pieces(x, rng=rng, clip=clip):
-            yield messages_of(self, table)
-
-    @property
-    def occasion(self) -> Occasion:
-        """The series and the wave. Surveys without a name are one series, which the same people may answer."""
-        return self._series.occasion
-
-    @property
-    def state_layouts(self) -> list[StateLayout]:
-        """Shapes and dtypes of the counts: answers to each question, people per pair, and the reports to each question."""
-        return self._layout.state_layouts
-
-    def count(self, reports: Any) -> tuple[list[AnyArray], int]:
-        """Return the counts of reports, after a check that they answer this survey, and the number of people."""
-        return count(self, reports)
-
-    def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
-        """Return the messages that answer this survey, in one list, and the numbers of others by their fault."""
-        return valid_messages(self, messages)
-
-    def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
-        """Add counts to others, in place."""
-        combine(self._layout, states, others)
-
-    def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
-        """Return whether n people can have these counts."""
-        return is_possible(self._layout, states, n)
-
-    def _simulated(self, people: Any, n: int, generator: Generator) -> Aggregator:
-        """Return an aggregator of the reports of n people, who are drawn from the rows of a table. See `simulate`."""
-        return simulated(self, people, n, generator)
-
-    def _require_keys(self, personal: bool) -> None:
-        require_keys(self, personal)
-
-    def _check_groups(self, by: Any) -> None:
-        warn_public(self._layout, by)
-
-    def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
-        warn_clipped(self._layout, n, clipped)
-
-    def table_of_groups(
-        self, values: Sequence[Any], counted: Aggregator, confidence: float, simultaneous: bool
+    def _table_of_groups(
+        self, values: Sequence[Any], counted: Counted, confidence: float, simultaneous: bool
     ) -> Table | None:
-        """Return the answers of several groups as a table, from counts with one row per group."""
-        if not values or any(question.row_bytes for question in self._layout.declared.values()):
+        if not values or any(question.row_bytes for question in self._recipe.declared.values()):
             return None  # each group has texts of its own
-        return conclude(self, counted, False).table_of_groups(values, confidence, simultaneous)
+        return conclude(self._recipe, counted, False).table_of_groups(values, confidence, simultaneous)
 
-    def conclude(self, counted: Aggregator, *, pooled: bool = False) -> SurveyResult:
-        """Return the answers to all questions. Users call ``counted.estimate()``.
-
-        Parameters
-        ----------
-        counted : Aggregator
-            Aggregator of this survey.
-        pooled : bool, default False
-            Whether a question that is asked alone and in tables with others is estimated from all of these answers, by
-            generalized least squares.
-
-        Returns
-        -------
-        result : SurveyResult
-
-        Raises
-        ------
-        ValueError
-            If there are no reports. A question without answers has the value NaN and an interval that is the whole range.
-        """
-        return conclude(self, counted, _check.flag("pooled", pooled))
+    def _conclude(self, counted: Counted, *, pooled: bool = False) -> SurveyResult:
+        """Return the answers to all questions; with `pooled`, each from all answers that hold it."""
+        return conclude(self._recipe, counted, _check.flag("pooled", pooled))
 
     # Identity ---------------------------------------------------------------------------------------------------------
 
@@ -674,7 +570,7 @@ class Survey(Question[SurveyResult]):
         return {name: getattr(self, name) for name in LATER_OPTIONS}
 
     @classmethod
-    def omitted_names(cls) -> frozenset[str]:
+    def _omitted_names(cls) -> frozenset[str]:
         """Return the names of the options that descriptions leave out where they have their defaults."""
         return frozenset(LATER_OPTIONS)
 
@@ -759,4 +655,4 @@ class Survey(Question[SurveyResult]):
         return _schema.canonical_json(self.schema()) == _schema.canonical_json(other.schema())
 
     def __hash__(self) -> int:
-        return hash(self._layout.head)
+        return hash(self._recipe.head)

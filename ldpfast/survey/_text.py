@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -19,10 +20,11 @@ from .._typing import AnyArray
 from ..domains import Strings
 from ..estimation.strings import HeavyHitters, HeavyHittersEstimate, SearchStep, SketchEstimate
 from ..estimation.strings._levels import SECOND_MOMENT
-from ..mechanisms import SketchResponse
+from ..mechanisms import Mechanism, SketchResponse
 from ..mechanisms._sketch_response import MAX_BUCKETS, MAX_FUNCTIONS
-from ..reports import Aggregator
+from ..reports import Counted
 from ._answers import NO_ANSWER, Answer
+from ._columns import QuestionColumn
 from ._questions import ColumnQuestion
 
 OUTSIDE, MISSING = 1, 2  # marks of invalid rows
@@ -89,14 +91,9 @@ class Text(ColumnQuestion):
     buckets: int = field(default=1 << 14, kw_only=True)
     functions: int = field(default=16, kw_only=True)
     salt: str = field(default="", kw_only=True)
-    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
-    domain: Strings = field(init=False, repr=False, compare=False)
-    encoding: ClassVar[str] = "string"
-    outside: ClassVar[str] = "is longer, or has other characters. clip=True changes it"
-    clipped: ClassVar[str] = "texts were cut, or characters that the alphabet lacks were replaced by its first"
+    _not_asked: ClassVar[frozenset[str]] = frozenset({"column", "false_discovery"})  # of the search, not of the answers
 
     def __post_init__(self) -> None:
-        self._check_common()
         domain = Strings(self.max_bytes, self.alphabet)
         self._set(
             max_bytes=domain.max_bytes,
@@ -104,33 +101,55 @@ class Text(ColumnQuestion):
             false_discovery=_check.probability("false_discovery", self.false_discovery),
             buckets=_check.integer("buckets", self.buckets, 2, MAX_BUCKETS),
             functions=_check.integer("functions", self.functions, FEWEST_FUNCTIONS, MAX_FUNCTIONS),
-            labels=(),
-            domain=domain,
         )
         if not isinstance(self.salt, str):
             raise TypeError(f"salt must be a text, got {type(self.salt).__name__}")
+        self._hold(
+            TextColumn,
+            domain=domain,
+            problem=self.problem,
+            row_bytes=domain.width,
+            # of a population like the one of `HeavyHitters.plan`
+            collision_variance=SECOND_MOMENT / (self.functions * (self.buckets - 1)),
+        )
+
+    def problem(self, epsilon: float) -> HeavyHitters:
+        """Return the search for the answers of people who each have a privacy parameter.
+
+        Parameters
+        ----------
+        epsilon : float
+            Privacy parameter of an answer: that of the survey over its number of answers.
+
+        Returns
+        -------
+        problem : HeavyHitters
+            Its `plan` says which share of the people a string needs to be found.
+        """
+        return _problem(self, epsilon)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextColumn(QuestionColumn):
+    """Strings, which are sent as they are, and whose answer is the strings that were found."""
+
+    domain: Strings
+    problem: Callable[[float], HeavyHitters]
+    has_symbols: ClassVar[bool] = False
+    encoding: ClassVar[str] = "string"
+    outside: ClassVar[str] = "is longer, or has other characters. clip=True changes it"
+    clipped: ClassVar[str] = "texts were cut, or characters that the alphabet lacks were replaced by its first"
 
     @property
     def k(self) -> int:
         """1: there are no declared symbols."""
         return 1
 
-    @property
-    def collision_variance(self) -> float:
-        """Variance of a share by collisions, in a population like the one of `HeavyHitters.plan`."""
-        return SECOND_MOMENT / (self.functions * (self.buckets - 1))
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of a string in the form of the kernel."""
-        return self.domain.width
-
     def describe(self) -> str:
         return self.domain.describe()
 
-    def description(self) -> dict[str, Any]:
-        """Return what fixes the meaning of an answer: without the name of the column, and without the error of the search."""
-        return {name: value for name, value in super().description().items() if name != "false_discovery"}
+    def answer_text(self) -> str:
+        return f"a text of at most {self.domain.max_bytes} {'bytes' if self.domain.alphabet is None else 'characters'}"
 
     # Cells ------------------------------------------------------------------------------------------------------------
 
@@ -193,8 +212,13 @@ class Text(ColumnQuestion):
     def number_clipped(self, name: str, values: Any, column: Column, chosen: NDArray[np.intp] | None = None) -> int:
         return super().number_clipped(name, values, self.read(name, values, clip=False), chosen)
 
+    @property
+    def client_size(self) -> int:
+        """Largest number of bytes or characters of a string."""
+        return self.domain.max_bytes
+
     def client_part(self, start: int) -> tuple[int, bytes, bytes]:
-        characters = [] if self.alphabet is None else [ord(character) for character in self.alphabet]
+        characters = [] if self.domain.alphabet is None else [ord(character) for character in self.domain.alphabet]
         numbers = np.array([start, len(characters), 0, 0], "<u4").tobytes()
         return 4, numbers, np.array(characters, "<u4").tobytes()
 
@@ -203,24 +227,8 @@ class Text(ColumnQuestion):
     def mechanism(self, epsilon: float) -> SketchResponse:
         return self.problem(epsilon).mechanism
 
-    def problem(self, epsilon: float) -> HeavyHitters:
-        """Return the search for the answers of people who each have a privacy parameter.
-
-        Parameters
-        ----------
-        epsilon : float
-            Privacy parameter of an answer: that of the survey over its number of answers.
-
-        Returns
-        -------
-        problem : HeavyHitters
-            Its `plan` says which share of the people a string needs to be found.
-        """
-        return _problem(self, epsilon)
-
-    def found(self, counted: Aggregator) -> TextSearch:
+    def found(self, mechanism: Mechanism, counted: Counted) -> TextSearch:
         """Return what reports by the mechanism say."""
-        mechanism: Any = counted.question
         return TextSearch(self, *self.problem(mechanism.epsilon).searched(counted))
 
 
@@ -322,21 +330,21 @@ class TextAnswer(Answer):
 class TextSearch:
     """What the reports to a `Text` say, before it is known how many numbers the whole survey reports."""
 
-    question: Text
+    column: TextColumn
     found: HeavyHittersEstimate
     sketch: SketchEstimate
 
     @property
     def numbers(self) -> int:
         """How many numbers the search compared, and the share without an answer."""
-        return max(1, self.found.compared) + self.question.optional
+        return max(1, self.found.compared) + self.column.optional
 
     def answer(self, numbers: int) -> TextAnswer:
         """Return the answer, where the whole survey reports a number of numbers."""
         found, missing = self.found, None
-        kept = np.array([len(text) > 0 or not self.question.optional for text in found.strings], np.bool_)
+        kept = np.array([len(text) > 0 or not self.column.optional for text in found.strings], np.bool_)
         rule: Any = found.rule
-        if self.question.optional:
+        if self.column.optional:
             empty = self.sketch.shares([""])
             own: Any = empty.rule
             missing = Answer(
@@ -362,6 +370,6 @@ class TextSearch:
             smallest_share=found.smallest_share,
             steps=found.steps,
             _numbers=numbers,
-            _question=self.question,
+            _column=self.column,
             _sketch=self.sketch,
         )

@@ -83,7 +83,7 @@ def _question(name: str, entries: Any) -> SurveyQuestion:
         raise ValueError(f"question {name!r} must have a type, one of {', '.join(KINDS)}, got {got!r}")
     arguments = {key: value for key, value in entries.items() if key != "type"}
     try:
-        question: SurveyQuestion = KINDS[entries["type"]].from_arguments(arguments)
+        question: SurveyQuestion = KINDS[entries["type"]]._from_arguments(arguments)
     except TypeError as error:
         raise ValueError(f"question {name!r}: {str(error).partition('() ')[2] or error}") from None
     except ValueError as error:

@@ -18,7 +18,7 @@ from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..mechanisms import Mechanism, RandomizedResponse
-from ..mechanisms._base import CHANNEL_ENTRIES
+from ..mechanisms._law import CHANNEL_ENTRIES
 from ..mechanisms._response import one_hot
 from ..privacy._two_level import TwoLevel
 from ..reports import Codes
@@ -98,9 +98,9 @@ class TwoResponses(Mechanism):
             The reports.
         """
         answers = np.empty(len(symbols), out.dtype)
-        self.first._pipeline.kernel.privatize_each(own, symbols.astype(out.dtype), answers)
+        self.first._recipe.kernel.privatize_each(own, symbols.astype(out.dtype), answers)
         keys = fresh.derive(start, category_fields(answers))
-        self.second._pipeline.kernel.privatize_each(keys, answers, out)
+        self.second._recipe.kernel.privatize_each(keys, answers, out)
 
     def privatize_block(self, records: AnyArray, words: Words) -> AnyArray:
         answers = _response(self.first._coin, records.astype(np.uint64), words)

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .. import _check, _coins
+from ..reports import recipe_of
 
 if TYPE_CHECKING:
     from ._survey import Survey
@@ -97,9 +98,9 @@ def loss_of(versions: Sequence[Survey], waves: Any) -> Loss:
             raise TypeError(f"versions must be surveys, got {type(version).__name__}")
         if version.wave is not None:
             raise ValueError(f"versions must be whole surveys, got that of wave {version.wave}")
-        if version._series.description != first._series.description:
+        if recipe_of(version).series.description != recipe_of(first).series.description:
             raise ValueError("versions must be of one series, epsilon and numbers of answers, waves and turns")
-    panel = first._series.panel
+    panel = recipe_of(first).series.panel
     if waves is not None and (panel is None or not panel.open_ended):
         raise ValueError("waves must be left out unless the series is open-ended")
     if panel is not None:
@@ -126,7 +127,7 @@ def _orders(versions: Sequence[Survey]) -> dict[Losses, Fraction]:
     weights: dict[str, int] = {}
     asked: list[dict[str, tuple[bytes, float]]] = []
     for version in versions:
-        layout = version._layout
+        layout = recipe_of(version)
         for name, weight in zip(layout.names, layout.weights, strict=True):
             if weights.setdefault(name, weight) != weight:
                 raise ValueError(f"the weight of question {name!r} must be the same in all versions")

@@ -13,7 +13,7 @@ from .. import _check
 from .._frames import group_columns
 from .._typing import Floats
 from .._warnings import warn
-from ..reports import Aggregator, GroupedAggregator, GroupedResults
+from ..reports import Counted, GroupedAggregator, GroupedResults, recipe_of
 from ..results import DoubtfulWarning
 from ._conclude import conclude
 from ._group_weights import GroupWeights
@@ -81,7 +81,7 @@ def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> Su
         raise TypeError(f"population must be a mapping, got {type(population).__name__}")
     names = list(results)
     shares, _ = _shares_of("population", population, names)
-    return _weighted(survey, counted, GroupWeights(names, shares, counted._n))
+    return _weighted(survey, counted, GroupWeights(names, shares, counted._counts.n))
 
 
 def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) -> SurveyResult:
@@ -159,11 +159,11 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
     if max(totals) > min(totals) * (1 + TOLERANCE):
         raise ValueError(f"margins must have the same total, got {min(totals):g} and {max(totals):g}")
     _warn_missing([list(margins[column]) for column in columns], set(keys))
-    weights = _fitted(counted._n / counted._n.sum(), targets, places)
+    weights = _fitted(counted._counts.n / counted._counts.n.sum(), targets, places)
     design = None  # of one column: its shares are the weights
     if len(columns) > 1:
         design = np.concatenate([np.eye(len(t))[p] for t, p in zip(targets, places, strict=True)], axis=1)
-    return _weighted(survey, counted, GroupWeights(names, weights, counted._n, design))
+    return _weighted(survey, counted, GroupWeights(names, weights, counted._counts.n, design))
 
 
 def _warn_missing(values: list[list[Any]], present: set[tuple[Any, ...]]) -> None:
@@ -243,5 +243,6 @@ def _shares_of(name: str, numbers: Mapping[Any, float], groups: list[Hashable]) 
 
 def _weighted(survey: Survey, counted: GroupedAggregator, weights: GroupWeights) -> SurveyResult:
     """Return the result of a survey with weights of the groups."""
-    stacked = Aggregator.of_states(survey, counted._states, counted._n)
-    return conclude(survey, stacked, False, weights)._of_people(counted._people.on(survey.occasion))
+    recipe, counts = recipe_of(survey), counted._counts
+    people = counts.people.on(recipe.occasion)
+    return conclude(recipe, Counted(counts.states, counts.n), False, weights)._of_people(people)

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import Floats
-from ._symbol_question import SymbolQuestion
+from ._questions import ColumnQuestion
+from ._symbol_columns import SymbolColumn
 
 # Texts in files that stand for no and yes.
 NO, YES = (
@@ -18,7 +19,7 @@ NO, YES = (
 
 
 @dataclass(frozen=True)
-class YesNo(SymbolQuestion):
+class YesNo(ColumnQuestion):
     """A yes-or-no question. The answer is the share of yes.
 
     Parameters
@@ -42,12 +43,15 @@ class YesNo(SymbolQuestion):
 
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
-    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
-    scalar: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        self._check_common()
-        self._set(labels=("no", "yes"))
+        self._hold(YesNoColumn, labels=("no", "yes"))
+
+
+class YesNoColumn(SymbolColumn):
+    """Booleans, or 0 and 1, whose answer is one number: the share of yes."""
+
+    scalar: ClassVar[bool] = True
 
     @property
     def label_weights(self) -> Floats:

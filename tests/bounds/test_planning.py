@@ -196,7 +196,7 @@ def test_sample_size_of_a_custom_mechanism():
     assert bounds.sample_size(mechanism, 0.01) == math.ceil(largest / 0.01**2)
     with pytest.raises(TypeError, match=r"^target must have a parameter epsilon, got ForcedResponse\(yes=6\)$"):
         bounds.epsilon_for(mechanism, 0.01, n=10_000)
-    with pytest.raises(NotImplementedError, match=r"^WithoutVariance must have worst_variance$"):
+    with pytest.raises(NotImplementedError, match=r"^WithoutVariance\(epsilon=1\.0\) must have worst_variance$"):
         bounds.sample_size(WithoutVariance(1.0), 0.01)
 
 

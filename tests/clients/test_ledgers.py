@@ -60,7 +60,7 @@ def values_of(survey: Survey, record: dict) -> ctypes.Array:
 
 def series_of(first: Survey | RepeatedSurvey) -> bytes:
     """Return the digest that a ledger of the series has."""
-    return (first if isinstance(first, Survey) else first.in_round(0))._series.promise
+    return (first if isinstance(first, Survey) else first.in_round(0))._recipe.series.promise
 
 
 def steps(first: Survey | RepeatedSurvey, seed: int) -> list[tuple[Survey, dict]]:

@@ -17,7 +17,7 @@ KEY = bytes(32)
 
 @pytest.mark.parametrize("mechanism", [ldp.Warner(1.0), ldp.L2Ball(3, 1.0), ldp.UnaryEncoding(9, 1.0)], ids=repr)
 def test_kernels_reject_arrays_of_wrong_sizes(mechanism):
-    kernel = mechanism._pipeline.kernel
+    kernel = mechanism._recipe.kernel
     x = np.zeros((4, 3)) if isinstance(mechanism, ldp.L2Ball) else np.zeros(4, np.uint8)
     good = mechanism.privatize(x)
     with raises(ValueError, "records and reports do not fit together"):
@@ -56,7 +56,7 @@ def test_kernels_reject_arrays_of_wrong_sizes(mechanism):
 )
 def test_kernels_reject_a_single_number_where_items_are_others(mechanism, item_bytes):
     with raises(ValueError, "a number does not fit the kernel"):
-        mechanism._pipeline.kernel.privatize_number(KEY, 0, 1, item_bytes, True, True)
+        mechanism._recipe.kernel.privatize_number(KEY, 0, 1, item_bytes, True, True)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_spreads_reject_ranks_that_do_not_fit(ranks, scratch):
 
 MEDIAN = sgd.MedianSGD(0.0, 1.0, 0.1, -0.1, 1 << 63, 64, False)
 BALL = ldp.LinfBall(3, 1.0)
-DESCENT = sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._pipeline.kernel, BALL.scale)
+DESCENT = sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._recipe.kernel, BALL.scale)
 SERIES = series.Series(3, 0.0, 1.0)
 X, Y, RATES, PLACES, WRONG = np.zeros((5, 3)), np.zeros(5), np.zeros(5), np.zeros(4), np.zeros(7)
 POSITION, SUMS = np.zeros(32), np.zeros((4, 32))
@@ -160,7 +160,7 @@ except ValueError as error:
 
 def test_a_descent_needs_a_kernel_of_its_dimension():
     with raises(ValueError, "the kernel must be for as many numbers as there are coefficients"):
-        sgd.GradientDescent(4, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._pipeline.kernel, BALL.scale)
+        sgd.GradientDescent(4, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._recipe.kernel, BALL.scale)
     with pytest.raises(TypeError, match=r"^Argument 'kernel' has incorrect type"):
         sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, None, BALL.scale)
 

@@ -16,6 +16,7 @@ from ldpfast import bounds, designs, estimation
 from ldpfast.analysis import RandomizedLogit
 from ldpfast.estimation import conditional_means, from_reports
 from ldpfast.privacy import Channel, compose, group
+from ldpfast.reports import aggregator_with
 from ldpfast.results import DoubtfulWarning
 
 from ..support.cases import each
@@ -240,7 +241,7 @@ def test_a_design_without_privacy_makes_no_reports(name):
             call()
     with pytest.raises((TypeError, ValueError)):
         calls[-1]()
-    assert ldp.load(channel.aggregator().add([np.array([5, 5])], 10).to_bytes()).question == channel
+    assert ldp.load(aggregator_with(channel, [np.array([5, 5])], 10).to_bytes()).question == channel
 
 
 def test_the_guarantee_says_that_there_is_none():

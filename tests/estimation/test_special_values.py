@@ -138,7 +138,7 @@ def test_every_problem_about_numbers_is_in_the_table():
     problems = {
         cls
         for cls in _classes["problem"].values()
-        if cls.is_complete() and cls.__module__.startswith("ldpfast.") and not issubclass(cls, StringProblem)
+        if cls._is_complete() and cls.__module__.startswith("ldpfast.") and not issubclass(cls, StringProblem)
     }
     assert problems == {type(question) for question in QUESTIONS.values() if isinstance(question, Problem)}
 

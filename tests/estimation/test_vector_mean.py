@@ -73,7 +73,7 @@ def test_the_moment_along_a_vertex_is_that_of_the_channel(dim, sampled, threshol
     """And the mean square of a coordinate, which is the mean of the moments in all directions."""
     cube = ldp.SampledCube(dim, 3.0, radius=2.0, sampled=sampled, threshold=threshold)
     last = np.array(
-        cube.channel_rows()[-1], float
+        cube._recipe.law.rows()[-1], float
     )  # of the vertex with signs + only; in the order of sets, then of signs
     last /= last.sum()
     plus = np.tile([z.bit_count() for z in range(1 << sampled)], len(last) >> sampled)

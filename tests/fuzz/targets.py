@@ -293,8 +293,8 @@ def add(state: Any, reports: Any) -> bool:
 
 def read_messages(data: bytes) -> bool:
     """Read the messages of several people to one of `QUESTIONS`."""
-    question = next((q for q in QUESTIONS.values() if q._head in data), QUESTIONS["k-ary"])
-    size = len(question._head) + question.report.nbytes
+    question = next((q for q in QUESTIONS.values() if q._recipe.label.head in data), QUESTIONS["k-ary"])
+    size = len(question._recipe.label.head) + question.report.nbytes
     messages = [data[i : i + size] for i in range(0, len(data), size)]
     return add(question.aggregator(), messages)
 

@@ -17,7 +17,7 @@ import ldpfast as ldp
 from ldpfast import _core, _threads, mechanisms
 from ldpfast._core.stream import Stream
 from ldpfast.estimation import SeriesDensity, VectorMean
-from ldpfast.mechanisms import _pipeline
+from ldpfast.mechanisms import _recipe as _pipeline
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._likelihood import Examples
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
@@ -783,22 +783,22 @@ def test_scalars_of_every_type_take_the_short_path(mechanism, monkeypatch):
     expected = [mechanism.privatize(np.array([number]), rng=SEED)[0] for number in numbers]
     monkeypatch.setattr(_pipeline, "FRESH", Stream(KEY))
     for number, report in zip(numbers, expected, strict=True):
-        made = mechanism._pipeline.single(number, mechanism.report, False)
+        made = mechanism._recipe.single(number, False)
         assert made is not None
         assert type(made) is type(report)
         assert_same(np.asarray(made), np.asarray(report))
     outside = [-9, 7.5, math.nan, -math.inf, np.float32(9), np.float64(1e300)] if mechanism.domain.clips else []
     for number in outside:
         expected = mechanism.privatize(np.array([number]), rng=SEED, clip=True)[0]
-        made = mechanism._pipeline.single(number, mechanism.report, True)
+        made = mechanism._recipe.single(number, True)
         assert type(made) is type(expected)
         assert made == expected
         if mechanism.domain.first_invalid(np.array([float(number)])) == 0:
-            assert mechanism._pipeline.single(number, mechanism.report, False) is None
+            assert mechanism._recipe.single(number, False) is None
     other = [np.timedelta64(1, "s"), np.longdouble(1), np.complex128(1), Decimal(1), "1"]
     other += [] if isinstance(mechanism, ldp.Warner) else [True, np.True_]
     for thing in other:
-        assert mechanism._pipeline.single(thing, mechanism.report, False) is None
+        assert mechanism._recipe.single(thing, False) is None
         with pytest.raises(TypeError):
             mechanism.privatize(thing)
 
@@ -814,7 +814,7 @@ def test_single_texts_take_the_short_path(alphabet, monkeypatch):
     domain = mechanism.domain
     for text, report in expected.items():
         is_valid = not domain.invalid(domain.records([text])[0])[0]
-        made = mechanism._pipeline.single(text, mechanism.report, False)
+        made = mechanism._recipe.single(text, False)
         assert (made is not None) == (is_valid and alphabet != "aé")
         assert mechanism.privatize(text, clip=True) == report
         if is_valid:
@@ -915,7 +915,7 @@ def test_kernels_read_runs_of_records(slots):
     """The kernel of a number reads a table whose rows are contiguous, and refuses other layouts."""
     table = np.random.default_rng(slots).uniform(0, 1, (9000 // slots, slots + 5))
     mechanism = ldp.SignBit(0, 1, 1.0)
-    kernel, out, plain = mechanism._pipeline.kernel, *np.empty((2, table[:, 2 : slots + 2].size), np.uint8)
+    kernel, out, plain = mechanism._recipe.kernel, *np.empty((2, table[:, 2 : slots + 2].size), np.uint8)
     assert kernel.privatize(KEY, 0, table[:, 2 : slots + 2], out)
     assert kernel.privatize(KEY, 0, np.ascontiguousarray(table[:, 2 : slots + 2]), plain)
     assert_same(out, plain)

@@ -21,7 +21,7 @@ from ldpfast import _threads, bounds, privacy
 from ldpfast._core import stream
 from ldpfast._random import Words
 from ldpfast.domains import Ball, Categories, Interval
-from ldpfast.mechanisms import _pipeline
+from ldpfast.mechanisms import _recipe as _pipeline
 from ldpfast.reports import Codes
 from ldpfast.results import MatrixDebiasing
 
@@ -146,11 +146,11 @@ def counts_of(mechanism, record):
         grid = np.array(list(itertools.product(range(mechanism.dim), range(8), range(TOTAL)))).T
         n, words = grid.shape[1], given_words(grid[0], grid[1] * (STEPS // 8), grid[2])
     else:
-        rows = [[Fraction(entry) for entry in row] for row in mechanism.channel_rows()]
+        rows = [[Fraction(entry) for entry in row] for row in mechanism._recipe.law.rows()]
         n = int(sum(rows[0]) * math.lcm(*(entry.denominator for row in rows for entry in row)))
         words = given_words(range(n))
     records = np.repeat(np.asarray(record)[np.newaxis], n, axis=0)
-    reports = mechanism._pipeline.kernel.privatize_block(records, words)
+    reports = mechanism._recipe.kernel.privatize_block(records, words)
     return np.bincount(reports, minlength=mechanism.report.k)
 
 
@@ -180,7 +180,7 @@ def test_the_largest_ratio_is_the_realized_epsilon(mechanism):
 
 @pytest.mark.parametrize("mechanism", FROM_CHANNEL, ids=repr)
 def test_reports_are_drawn_exactly_with_the_given_probabilities(mechanism):
-    rows, channel = mechanism.channel_rows(), mechanism.channel()
+    rows, channel = mechanism._recipe.law.rows(), mechanism.channel()
     assert channel.epsilon() == mechanism.epsilon_realized
     for record, row in enumerate(rows):
         counts = counts_of(mechanism, record).tolist()
@@ -259,7 +259,7 @@ def test_the_same_seed_gives_the_same_reports_and_another_seed_others(mechanism)
 
 @each_mechanism
 def test_blocks_have_their_own_words(mechanism):
-    rows = mechanism._pipeline.kernel.rows
+    rows = mechanism._recipe.kernel.rows
     reports = mechanism.privatize(np.repeat(records_of(mechanism, 1), 2 * rows, axis=0), rng=1)
     assert (reports[:rows] != reports[rows:]).any()
 
@@ -405,7 +405,7 @@ def test_repr_dict_pickle_and_copy_give_equal_mechanisms(mechanism):
 
 @each_mechanism
 def test_mechanisms_are_frozen(mechanism):
-    for name in (*mechanism.parameter_names(), "epsilon_realized", "new"):
+    for name in (*mechanism._parameter_names(), "epsilon_realized", "new"):
         with pytest.raises(AttributeError):
             setattr(mechanism, name, 2)
 
@@ -621,7 +621,7 @@ def test_rows_may_use_all_64_bits(rows):
     mechanism = CustomRows(rows)
     for record, (first, _) in enumerate(rows):
         words = given_words([first - 1, first])
-        assert mechanism._pipeline.kernel.privatize_block(np.full(2, record), words).tolist() == [0, 1]
+        assert mechanism._recipe.kernel.privatize_block(np.full(2, record), words).tolist() == [0, 1]
 
 
 def test_dependent_rows_are_refused():
@@ -632,14 +632,14 @@ def test_dependent_rows_are_refused():
 def test_without_a_variance_there_is_a_clear_error():
     @dataclass(frozen=True)
     class CustomSilent(CustomCoordinate):
-        report_variance = ldp.Mechanism.report_variance
+        report_variance = None
         worst_variance = ldp.Mechanism.worst_variance
 
     mechanism = CustomSilent(3, 1.0)
     assert mechanism.privatize(np.zeros((5, 3))).shape == (5,)
-    with raises(NotImplementedError, "CustomSilent must have report_variance, or channel_rows"):
+    with raises(NotImplementedError, f"{mechanism!r} must have report_variance, or channel_rows"):
         mechanism.variance(np.zeros((5, 3)))
-    with raises(NotImplementedError, "CustomSilent must have worst_variance"):
+    with raises(NotImplementedError, f"{mechanism!r} must have worst_variance"):
         _ = mechanism.worst_variance
 
 

@@ -391,7 +391,7 @@ def test_vectors_of_any_dimension_fill_a_block():
     """Dimensions at which the number of rows of a block becomes 1."""
     for dim in (8191, 8192, 8193):
         assert ldp.LaplaceVector(dim, 4.0).privatize(np.zeros((3, dim)), rng=1).shape == (3, dim)
-    assert [ldp.LinfBall(dim, 1.0)._pipeline.blocks(5) for dim in (16384, 32768, 32769, 100_000)] == [3, 5, 5, 5]
+    assert [ldp.LinfBall(dim, 1.0)._recipe.blocks(5) for dim in (16384, 32768, 32769, 100_000)] == [3, 5, 5, 5]
 
 
 def test_missing_and_other_invalid_records_are_told_apart():

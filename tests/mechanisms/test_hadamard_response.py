@@ -119,14 +119,14 @@ def test_the_guarantee_is_that_of_the_integers(k, epsilon):
     coin = mechanism._coin
     tails = (1 << coin.bits) - coin.heads
     assert mechanism.channel().epsilon() == mechanism.epsilon_realized <= epsilon
-    rows = mechanism.channel_rows()
+    rows = mechanism._recipe.law.rows()
     assert max(Fraction(a, b) for row in rows for a in row for b in row) == Fraction(coin.heads, tails)
     assert math.log(coin.heads / tails) == pytest.approx(mechanism.epsilon_realized, rel=1e-9)
 
 
 def exact_moments(mechanism):
     """Return the means, variances and covariances of decoded reports for each record, with exact probabilities."""
-    rows = mechanism.channel_rows()
+    rows = mechanism._recipe.law.rows()
     supported = mechanism.supported(np.arange(mechanism.report.k)).T.astype(int).tolist()
     for row in rows:
         whole = sum(row)
@@ -213,7 +213,7 @@ def test_an_epsilon_that_no_coin_certifies_is_refused(epsilon):
 @each("k, record, report", [(5, "u1", "u1"), (300, "u2", "u2"), (70_000, "u4", "u4")])
 def test_the_report_of_an_invalid_record_is_that_of_the_last_category(isa, k, record, report):
     mechanism = ldp.HadamardResponse(k, 1.0)
-    kernel, outputs = mechanism._pipeline.kernel, []
+    kernel, outputs = mechanism._recipe.kernel, []
     for value in (k - 1, k, np.iinfo(record).max):
         out = np.empty(300, report)
         kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(300, value, record), out)

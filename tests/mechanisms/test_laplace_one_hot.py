@@ -10,7 +10,8 @@ import pytest
 
 from ldpfast import _coins, _threads
 from ldpfast._core import privatize
-from ldpfast.mechanisms import LaplaceOneHot, _pipeline
+from ldpfast.mechanisms import LaplaceOneHot
+from ldpfast.mechanisms import _recipe as _pipeline
 
 from ..support import reference
 from ..support.cases import each
@@ -41,7 +42,7 @@ def test_pieces_continue_with_the_record_blocks(isa, k, n, monkeypatch):
     monkeypatch.setattr(_pipeline, "PIECE_BYTES", 1)
     monkeypatch.setattr(_threads, "SMALL", 1)
     monkeypatch.setattr(_threads, "_threads", 1)
-    assert n > 2 * mechanism._pipeline.piece_rows(x)
+    assert n > 2 * mechanism._recipe.piece_rows(x)
     assert_same(mechanism.privatize(x, rng=SEED), reports)
     assert_same_estimate(mechanism.run(x, rng=SEED), estimate)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import Query, _coins, _threads
 from ldpfast._core import privatize
-from ldpfast.mechanisms import _pipeline
+from ldpfast.mechanisms import _recipe as _pipeline
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 
 from ..support import reference
@@ -114,13 +114,13 @@ def test_the_noise_is_that_of_laplace_on_the_distances(epsilon, monkeypatch):
 
 def test_pieces_continue_with_the_record_blocks(monkeypatch):
     mechanism = LaplaceResidue(2.0, 0.25, 1.0)
-    rows = mechanism._pipeline.kernel.rows
+    rows = mechanism._recipe.kernel.rows
     x = np.random.default_rng(1).normal(0, 30, 3 * rows + 5)
     expected, estimate = mechanism.privatize(x, rng=SEED), mechanism.run(x, rng=SEED)
     monkeypatch.setattr(_pipeline, "PIECE_BYTES", 1)
     monkeypatch.setattr(_threads, "SMALL", 1)
     monkeypatch.setattr(_threads, "_threads", 1)
-    assert mechanism._pipeline.piece_rows(x) == rows
+    assert mechanism._recipe.piece_rows(x) == rows
     assert_same(mechanism.privatize(x, rng=SEED), expected)
     assert mechanism.run(x, rng=SEED) == estimate
     for start in range(3):  # each block has separate random words
@@ -222,5 +222,5 @@ def test_the_standard_error_of_few_reports_allows_for_all_distances():
     """Below 30 reports the spread of the records is unknown: at most half a period from the nearest node."""
     mechanism, n = LaplaceResidue(10.0, 0.0, 1.0), 5
     estimate = mechanism.estimate(mechanism.privatize(np.zeros(n), rng=1))
-    assert mechanism.value_range == (-5.0, 5.0)
+    assert mechanism._recipe.decoding.value_range == (-5.0, 5.0)
     assert estimate.stderr**2 == pytest.approx((mechanism.report.noise_variance + 25.0) / n)

@@ -85,7 +85,7 @@ def test_a_tie_is_kept_exactly_below_the_threshold(isa, dim):
 def test_the_largest_ratio_over_a_grid_of_inputs_is_that_of_two_vertices(dim, ties):
     """The random rounding of a record to a vertex mixes the rows of the channel."""
     mechanism = ldp.LinfBall(dim, 1.0, ties=ties)
-    rows = np.array(mechanism.channel_rows(), dtype=object)
+    rows = np.array(mechanism._recipe.law.rows(), dtype=object)
     levels = (0, 1, 2, 3, 4) if dim <= 4 else (0, 2, 4)  # P(plus) in quarters; 4 is the upper end
     mixtures = []
     for point in itertools.product(levels, repeat=dim):

@@ -124,7 +124,7 @@ def test_negative_zero_is_as_valid_as_zero(isa, dtype, epsilon):
         ldp.Laplace(0.0, 1.0, epsilon),
         ldp.Laplace(-1.0, 0.0, epsilon),
     ):
-        kernel, low = mechanism._pipeline.kernel, mechanism.domain.range[0]
+        kernel, low = mechanism._recipe.kernel, mechanism.domain.range[0]
         for value in (0.0, -0.0, low + 0.5, low + 1.0):
             out = np.empty(100, mechanism.report.dtype(np.dtype(dtype)))
             assert kernel.checks

@@ -184,7 +184,7 @@ def test_coins_have_their_probability(case):
 
 def with_kernel(mechanism: ldp.Mechanism, kernel: Kernel) -> ldp.Mechanism:
     """Return the mechanism with another kernel; everything else claims the probabilities of the original one."""
-    object.__setattr__(mechanism, "_pipeline", replace(mechanism._pipeline, kernel=kernel))
+    object.__setattr__(mechanism, "_recipe", replace(mechanism._recipe, kernel=kernel))
     return mechanism
 
 
@@ -276,10 +276,10 @@ def test_gradients_have_the_coins_of_their_balls():
     """The ball privatizes them with its own kernel, which the tests above cover."""
     for mechanism in (example.mechanism for example in KINDS):
         if hasattr(mechanism, "ball"):
-            assert mechanism._pipeline.kernel is mechanism.ball._pipeline.kernel
+            assert mechanism._recipe.kernel is mechanism.ball._recipe.kernel
 
 
 def test_every_compiled_mechanism_is_covered():
     tested = {type(case.mechanism) for case in cases()} | {type(mechanism) for mechanism, *_ in NOISE}
     kinds = [getattr(example.mechanism, "ball", example.mechanism) for example in KINDS]
-    assert {type(kind) for kind in kinds if isinstance(kind._pipeline.kernel, Kernel)} == tested
+    assert {type(kind) for kind in kinds if isinstance(kind._recipe.kernel, Kernel)} == tested

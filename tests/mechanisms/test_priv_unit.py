@@ -318,7 +318,7 @@ def test_reports_are_isotropic(length):
 def test_large_rows_are_drawn_in_blocks_that_depend_on_the_dimension_only():
     """Blocks of fewer rows for longer rows, and never an empty block."""
     for dim, rows in ((1, 4096), (16, 4096), (17, 3855), (5000, 13), (65_536, 1), (1_000_000, 1)):
-        assert ldp.PrivUnit(dim, 1.0)._pipeline.kernel.rows == rows
+        assert ldp.PrivUnit(dim, 1.0)._recipe.kernel.rows == rows
     x = np.zeros((3, 65_537))
     x[:, 0] = 1
     mechanism = ldp.PrivUnit(65_537, 4.0)

@@ -193,7 +193,7 @@ def test_the_guarantee_is_that_of_the_integers(k, epsilon):
     coin, space = mechanism._coin, mechanism._space
     assert mechanism.channel().epsilon() == mechanism.epsilon_realized <= epsilon
     worst = Fraction(coin.heads * (space.points - space.hyperplane), ((1 << 64) - coin.heads) * space.hyperplane)
-    rows = mechanism.channel_rows()
+    rows = mechanism._recipe.law.rows()
     assert max(Fraction(a, b) for row in rows for a in row for b in row) == worst
     assert _coins.log_up(worst) == mechanism.epsilon_realized
 
@@ -208,7 +208,7 @@ def test_decoded_reports_are_unbiased_with_the_stated_variance(k, epsilon):
     line = mechanism.debiasing.line
     assert (line.zero, line.one) == (float(-q / (p - q)), float((1 - q) / (p - q)))
     supported = mechanism.supported(np.arange(space.points)).T.astype(int)
-    for x, row in enumerate(mechanism.channel_rows()):
+    for x, row in enumerate(mechanism._recipe.law.rows()):
         whole, weights = sum(row), np.array(row, dtype=object)
         mean = [Fraction(int(weight), whole) for weight in supported.astype(object) @ weights]
         assert mean == [p if j == x else q for j in range(k)]
@@ -232,7 +232,7 @@ def test_the_covariance_of_two_categories_has_two_values(monkeypatch, order, len
         for j in range(1, i):
             three = int((member[:, i] & member[:, j] & member[:, x]).sum())
             both = coin.inside * three + coin.outside * (c - three)
-            weights = mechanism.channel_rows()[x]
+            weights = mechanism._recipe.law.rows()[x]
             exact = Fraction(
                 sum(w for w, m in zip(weights, member[:, i] & member[:, j], strict=True) if m), sum(weights)
             )
@@ -321,7 +321,7 @@ def test_an_epsilon_that_no_coin_certifies_is_refused(epsilon):
 @pytest.mark.parametrize("k, record, report", [(5, "u1", "u1"), (300, "u2", "u2"), (70_000, "u4", "u4")])
 def test_the_report_of_an_invalid_record_is_that_of_the_last_category(k, record, report):
     mechanism = ldp.ProjectiveGeometryResponse(k, 1.0)
-    kernel, outputs = mechanism._pipeline.kernel, []
+    kernel, outputs = mechanism._recipe.kernel, []
     for value in (k - 1, k, np.iinfo(record).max):
         out = np.empty(300, report)
         kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(300, value, record), out)

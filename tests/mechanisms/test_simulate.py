@@ -72,7 +72,7 @@ def states_of_people(mechanism, rows):
 
 def channel(mechanism):
     """Return the rows of the channel as doubles, of integers of any size."""
-    rows = [[Fraction(entry) for entry in row] for row in mechanism.channel_rows()]
+    rows = [[Fraction(entry) for entry in row] for row in mechanism._recipe.law.rows()]
     totals = [sum(row) for row in rows]
     return np.array([[float(entry / total) for entry in row] for row, total in zip(rows, totals, strict=True)])
 
@@ -87,7 +87,7 @@ def assert_same_distribution(expected, draw, draws):
 
 def state_drawer(mechanism, population, n):
     generator = np.random.default_rng(SEED)
-    return lambda: tuple(ldp.simulate(mechanism, population, n, rng=generator)._states[0].tolist())
+    return lambda: tuple(ldp.simulate(mechanism, population, n, rng=generator)._counts.group().states[0].tolist())
 
 
 CATEGORIES = [
@@ -218,7 +218,7 @@ def test_a_gradient_is_simulated_by_its_ball():
 
 def integers_of(aggregator):
     """Return the exact sums of the integers of the reports and of their squares."""
-    words = aggregator._states[0].tolist()
+    words = aggregator._counts.group().states[0].tolist()
     return [low + (high << 64) - ((high >> 63) << 128) for low, high in words]
 
 
@@ -349,7 +349,9 @@ def test_counts_of_many_people_have_the_exact_mean_and_covariance(mechanism):
     counts[0] += n - counts.sum()
     mean, covariance = moments(mechanism, channel(mechanism), counts)
     generator = np.random.default_rng(SEED)
-    states = np.array([ldp.simulate(mechanism, counts, n, rng=generator)._states[0] for _ in range(draws)])
+    states = np.array(
+        [ldp.simulate(mechanism, counts, n, rng=generator)._counts.group().states[0] for _ in range(draws)]
+    )
     size = len(mean)
     directions = np.concatenate([np.eye(size)[:15], np.where(generator.random((25, size)) < 0.5, -1.0, 1.0)])
     level = math.log(4 * len(directions) / ALPHA)
@@ -377,7 +379,7 @@ def test_every_kind_of_mechanism_is_simulated_or_refused(example, n):
         return
     aggregator = ldp.simulate(mechanism, population, n, rng=SEED)
     assert aggregator.n == n
-    assert mechanism.is_possible(aggregator._states, aggregator.n)
+    assert mechanism._recipe.is_possible(aggregator._counts.group().states, aggregator.n)
     assert ldp.Aggregator.from_bytes(aggregator.to_bytes()) == aggregator
     assert ldp.simulate(mechanism, population, n, rng=SEED) == aggregator
     # Eight draws, because counts of a thousand bits are equal with probability 0.02.
@@ -426,8 +428,10 @@ def test_simulated_counts_agree_with_those_of_reports(example):
         population = dict(zip(keys, counts.tolist(), strict=True))
     simulated = ldp.simulate(mechanism, population, n, rng=SEED)
     counted = mechanism.aggregator().update(mechanism.privatize(np.repeat(records, counts, axis=0), rng=SEED))
-    radius = hoeffding_radius(n, ALPHA / len(counted._states[0]) / 2)
-    np.testing.assert_allclose(simulated._states[0] / n, counted._states[0] / n, rtol=0, atol=2 * radius)
+    radius = hoeffding_radius(n, ALPHA / len(counted._counts.group().states[0]) / 2)
+    np.testing.assert_allclose(
+        simulated._counts.group().states[0] / n, counted._counts.group().states[0] / n, rtol=0, atol=2 * radius
+    )
 
 
 @each("n", [10**9, 1 << 60])
@@ -479,9 +483,9 @@ def test_large_mechanisms_are_simulated():
     ):
         k = mechanism.k
         aggregator = ldp.simulate(mechanism, np.full(k, 1 / k), 10**9, rng=SEED)
-        assert mechanism.is_possible(aggregator._states, aggregator.n)
+        assert mechanism._recipe.is_possible(aggregator._counts.group().states, aggregator.n)
         if isinstance(mechanism, ldp.SubsetSelection):
-            assert sum(aggregator._states[0].tolist()) == 10**9 * mechanism.size
+            assert sum(aggregator._counts.group().states[0].tolist()) == 10**9 * mechanism.size
 
 
 # Populations ----------------------------------------------------------------------------------------------------------

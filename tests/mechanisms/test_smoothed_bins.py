@@ -16,9 +16,9 @@ KEY = 5
 
 def test_the_channel_is_that_of_bins_exactly():
     smooth, plain = SmoothedBins([0.0, 2.0], 1.3, spacing=0.5), ldp.Bins([0.0, 2.0], 1.3)
-    assert smooth.channel_rows() == plain.channel_rows()
+    assert smooth._recipe.law.rows() == plain._recipe.law.rows()
     assert smooth.epsilon_realized == plain.epsilon_realized
-    keep, other = (Fraction(x) for x in sorted(set(smooth.channel_rows()[0]), reverse=True))
+    keep, other = (Fraction(x) for x in sorted(set(smooth._recipe.law.rows()[0]), reverse=True))
     coin = smooth._coin
     assert keep / other == Fraction(
         coin.keep, coin.words_per_symbol
@@ -32,11 +32,11 @@ def test_reports_follow_from_the_words():
     words = np.zeros(4 * n, np.uint64)
     raw(key, StreamId.PYTHON, 0, words)
     expected, used = [], n
-    total = sum(mechanism.channel_rows()[0])
+    total = sum(mechanism._recipe.law.rows()[0])
     for i in range(n):
         smoothed = x[i] + ((int(words[i]) >> 11) * 2.0**-53 - 0.5)
         symbol = int(smoothed >= 0) + int(smoothed >= 2)
-        row = mechanism.channel_rows()[symbol]
+        row = mechanism._recipe.law.rows()[symbol]
         drawn = int(words[used + i]) % total if total < 1 << 64 else int(words[used + i])
         expected.append(sum(drawn >= sum(row[: j + 1]) for j in range(2)))
     assert mechanism.privatize(x, rng=KEY).tolist() == expected

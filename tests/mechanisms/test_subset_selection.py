@@ -170,7 +170,7 @@ def test_all_draws_give_each_set_its_probability(k, size):
 def test_the_guarantee_is_that_of_the_integers(k, size, epsilon):
     mechanism = ldp.SubsetSelection(k, epsilon, size=size)
     heads, s = mechanism._coin.heads, mechanism.size
-    rows = mechanism.channel_rows()
+    rows = mechanism._recipe.law.rows()
     assert {sum(row) for row in rows} == {(1 << 64) * math.comb(k - 1, s) * math.comb(k - 1, s - 1)}
     worst = Fraction(heads * (k - s), ((1 << 64) - heads) * s)
     assert max(Fraction(a[z], b[z]) for a in rows for b in rows for z in range(1 << k) if b[z]) == worst
@@ -186,7 +186,7 @@ def test_decoded_reports_are_unbiased_with_the_stated_variance(k, size, epsilon)
     line = mechanism.debiasing
     assert (line.zero, line.one) == (float(-q / (p - q)), float((1 - q) / (p - q)))
     codes = np.arange(1 << k)[:, np.newaxis] >> np.arange(k) & 1
-    for x, row in enumerate(mechanism.channel_rows()):
+    for x, row in enumerate(mechanism._recipe.law.rows()):
         mean = [Fraction(int(weight), sum(row)) for weight in codes.T.astype(object) @ np.array(row, dtype=object)]
         assert mean == [p if j == x else q for j in range(k)]
         variance = [float(m * (1 - m) / (p - q) ** 2) for m in mean]
@@ -289,7 +289,7 @@ def test_an_epsilon_that_no_coin_certifies_is_refused(epsilon):
 @each("k, record", [(5, "u1"), (200, "u1"), (300, "u2")])
 def test_the_report_of_an_invalid_record_is_that_of_the_last_category(isa, k, record):
     mechanism = ldp.SubsetSelection(k, 1.0)
-    kernel, outputs = mechanism._pipeline.kernel, []
+    kernel, outputs = mechanism._recipe.kernel, []
     for value in (k - 1, k, np.iinfo(record).max):
         out = np.empty((200, -(-k // 8)), np.uint8)
         kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(200, value, record), out)

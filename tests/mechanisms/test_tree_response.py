@@ -63,7 +63,7 @@ def target(level, x):
 @each("mechanism", TREES, ids=repr)
 def test_the_guarantee_is_that_of_the_largest_odds_of_the_integers(mechanism):
     """Largest ratio in a column of the exact channel; a coin that is off by one unit has another ratio."""
-    rows = mechanism.channel_rows()
+    rows = mechanism._recipe.law.rows()
     assert {sum(row) for row in rows} == {Fraction(1)}
     columns = list(zip(*rows, strict=True))
     largest = max(max(column) / min(column) for column in columns)
@@ -83,7 +83,7 @@ def test_the_guarantee_is_that_of_the_largest_odds_of_the_integers(mechanism):
 
 @each("mechanism", TREES, ids=repr)
 def test_levels_are_uniform_and_independent_of_the_record(mechanism):
-    rows = mechanism.channel_rows()
+    rows = mechanism._recipe.law.rows()
     bounds = [*mechanism.first_codes, mechanism.report.k]
     for row in rows:
         for first, last in itertools.pairwise(bounds):
@@ -274,7 +274,7 @@ def test_walsh_transform(size):
 def test_variance_and_range_of_a_report(mechanism):
     rows = mechanism.channel().matrix
     np.testing.assert_allclose(mechanism.variance(np.arange(mechanism.k)), rows * (1 - rows), rtol=1e-9)
-    low, high = mechanism.value_range
+    low, high = mechanism._recipe.decoding.value_range
     assert (low, high) == (pytest.approx(rows.min()), pytest.approx(rows.max()))
     top = min(0.5, rows.max())
     assert mechanism.worst_variance == pytest.approx(top * (1 - top))
@@ -294,7 +294,7 @@ def test_invalid_parameters():
 def test_a_record_out_of_range_has_the_report_of_the_last_bin():
     """If the memory changes after the check."""
     mechanism, last = TreeResponse(13, 1.0, branching=3), np.full(50, 12)
-    kernel, out, expected = mechanism._pipeline.kernel, *np.empty((2, 50), mechanism.report.code)
+    kernel, out, expected = mechanism._recipe.kernel, *np.empty((2, 50), mechanism.report.code)
     stream = ldp._random.open_stream(1)
     kernel.privatize(stream, 0, last, expected)
     kernel.privatize(stream, 0, np.full(50, 200), out)

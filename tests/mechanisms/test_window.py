@@ -162,7 +162,7 @@ def test_any_number_has_a_valid_position_among_unequal_inputs(isa, value, epsilo
     mechanism = ldp.Window(-1.0, 1.0, epsilon, outputs=256)
     coin, words = mechanism._coin, reference.Words(FIXED_KEY, "WINDOW", 0).take(512, "<u4").tolist()
     out = np.empty(512, np.uint8)
-    mechanism._pipeline.kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(512, value), out)
+    mechanism._recipe.kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(512, value), out)
     last = (coin.steps << coin.fraction_bits) - 1
     valid = [[reference.window_code(coin, at, word) for word in words] for at in (0, last // 2, last // 2 + 1, last)]
     assert out.tolist() in valid

@@ -124,7 +124,7 @@ def shuffled_channel(own, other, common):
 
 
 def rows_of(mechanism):
-    return [[int(entry) for entry in row] for row in mechanism.channel_rows()]
+    return [[int(entry) for entry in row] for row in mechanism._recipe.law.rows()]
 
 
 def raised(sets, outputs, odds):
@@ -295,7 +295,7 @@ def test_kinds_and_rows_of_finite_channels():
 
 
 def rows_of_fractions(mechanism):
-    return [[Fraction(w) / sum(map(Fraction, row)) for w in row] for row in mechanism.channel_rows()]
+    return [[Fraction(w) / sum(map(Fraction, row)) for w in row] for row in mechanism._recipe.law.rows()]
 
 
 def test_the_rate_of_hiding_follows_from_the_sets():

@@ -37,7 +37,7 @@ def test_sums_are_those_of_the_decoded_reports_as_vectors(isa, dim, n):
     squares = np.rint(shares.astype(np.float64) * 2.0**30).astype(np.int64).sum(axis=0) << 10
     assert reference.wide(state) == [*steps.tolist(), *squares.tolist()]
     aggregator = mechanism.aggregator().update(reports)
-    np.testing.assert_array_equal(aggregator._states[0], state)
+    np.testing.assert_array_equal(aggregator._counts.group().states[0], state)
     np.testing.assert_allclose(aggregator.estimate().value, decoded.mean(axis=0), rtol=0, atol=2e-9 * mechanism.scale)
 
 

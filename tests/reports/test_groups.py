@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast.reports import GroupedAggregator
+from ldpfast.reports import Counts, GroupedAggregator
 from ldpfast.survey import Choice, Repeated, Survey, YesNo
 
 from ..support.cases import each
@@ -124,7 +124,7 @@ def test_groups_of_a_survey_are_a_column_of_its_table(by):
 def test_reports_of_another_epsilon_are_a_warning_in_a_table_of_groups():
     asked, other = (Survey({"city": Choice(50)}, epsilon) for epsilon in (1.0, 1.5))
     counted = asked.collect({"city": np.arange(20_000) % 50, "region": ["N", "S"] * 10_000}, by="region", rng=1)
-    wrong = GroupedAggregator(other, list(counted), counted._states, counted._n).estimate()
+    wrong = GroupedAggregator(Counts.of(other, list(counted), counted._counts.states, counted._counts.n)).estimate()
     with pytest.warns(ldp.DoubtfulWarning, match=r"^the shares add up to -?[0-9.]+, .* another epsilon$"):
         wrong["N"]
     with pytest.warns(ldp.DoubtfulWarning, match=r"^the shares add up to -?[0-9.]+, .* another epsilon$"):

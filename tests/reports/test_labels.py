@@ -57,7 +57,7 @@ def test_messages_are_counted_like_plain_reports(asked):
 @each_asked
 def test_messages_in_arrow_arrays(asked):
     question, reports = asked
-    found = messages_of(question, reports)
+    found = messages_of(question._recipe.report, question._recipe.label, reports)
     assert found.to_pylist() == [question.message(report) for report in reports]
     plain = question.aggregator().update(reports)
     for messages in (found, found.slice(5), pa.chunked_array([found.slice(0, 5), found.slice(5)])):

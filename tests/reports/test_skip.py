@@ -48,7 +48,7 @@ def test_every_reason_is_counted_and_the_rest_is_kept(name):
     assert server.refused == expected
     plain = question.aggregator().update([*good, good[0], good[1]])
     assert server.n == plain.n == 202
-    assert all(map(np.array_equal, server._states, plain._states))
+    assert all(map(np.array_equal, server._counts.group().states, plain._counts.group().states))
     assert plain.refused == {}
 
 
@@ -71,7 +71,7 @@ def test_messages_of_a_survey():
     }
     plain = SURVEY.aggregator().update(good)
     assert server.n == plain.n
-    assert all(map(np.array_equal, server._states, plain._states))
+    assert all(map(np.array_equal, server._counts.group().states, plain._counts.group().states))
     assert [server.refused[reason] for reason in ("value", "order")] == [2, 2]
 
 

@@ -77,7 +77,7 @@ def test_each_report_is_counted_once_and_the_estimate_is_that_of_an_aggregator(t
             found = client.get("/estimates", headers=READER).json()
             assert found["n"] == 500
             assert found["result"] == json.loads(json.dumps(expected.estimate().to_dict()))
-            assert store.counts(SURVEY._layout.head[1:])[""] == expected
+            assert store.counts(SURVEY._recipe.head[1:])[""] == expected
             store.fold(170)
         assert post(client, reports).json() == {"accepted": 0, "duplicate": 500, "refused": []}  # after folding, too
     with served(tmp_path) as client:  # and after a restart
@@ -145,7 +145,7 @@ def test_an_id_with_other_bytes_is_a_conflict_and_the_first_wins(tmp_path):
         assert answer == {"accepted": 1, "duplicate": 1, "refused": [{"index": 1, "reason": "conflict"}]}
         assert post(client, [forged]).json()["refused"] == [{"index": 0, "reason": "conflict"}]
         expected = SURVEY.aggregator().update([first.message])
-        assert client.app.state.store.counts(SURVEY._layout.head[1:])[""] == expected
+        assert client.app.state.store.counts(SURVEY._recipe.head[1:])[""] == expected
 
 
 @pytest.mark.claim("One bad report never harms the others of a request.", "Server")
@@ -926,4 +926,4 @@ def test_many_requests_at_once_store_each_report_once(tmp_path):
         assert sum(answer["accepted"] for answer in answers) == 600
         assert sum(answer["duplicate"] for answer in answers) == 60 * 50
         expected = SURVEY.aggregator().update([report.message for report in reports])
-        assert client.app.state.store.counts(SURVEY._layout.head[1:])[""] == expected
+        assert client.app.state.store.counts(SURVEY._recipe.head[1:])[""] == expected

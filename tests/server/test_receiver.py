@@ -78,7 +78,7 @@ def test_requests_that_arrive_together_are_answered_as_one_by_one(receiver, tmp_
     assert reasons >= {"group", "fingerprint", "length", "line", "conflict"}
     assert sum(outcome.duplicate for outcome in found) > 50
     assert Outcome(0, 0, {}) in found  # an empty body among others
-    fingerprint = SURVEY._layout.head[1:]
+    fingerprint = SURVEY._recipe.head[1:]
     assert receiver.store.counts(fingerprint) == twin.store.counts(fingerprint)
     assert receiver.store.summary() == twin.store.summary()
     assert receiver.waiting == twin.waiting == 0

@@ -129,7 +129,7 @@ def test_examples_of_levels():
 
 
 def test_what_a_level_cuts_off_is_the_rest_of_the_best():
-    counted = SMALL.collect(np.array(words(12))[np.arange(60_000) % 12], rng=1)
+    counted = SMALL.collect(np.array(words(12))[np.arange(60_000) % 12], rng=1)._counts.group()
     decoded = DecodedSketch.of(SMALL.mechanism, counted, 1)
     level = Level(0, 5, 1)
     everything, step, _ = search_level(decoded, level, 4096, np.zeros((1, 0), np.uint8))
@@ -144,7 +144,7 @@ def test_what_a_level_cuts_off_is_the_rest_of_the_best():
 
 def test_a_level_without_reports_ends_the_search():
     problem = HeavyHitters(4.0, max_bytes=14, alphabet=LETTERS, n=1000)
-    parts = [DecodedSketch.of(problem.mechanism, problem.aggregator(), part) for part in (1, 2)]
+    parts = [DecodedSketch.of(problem.mechanism, problem.aggregator()._counts.group(), part) for part in (1, 2)]
     rows, steps, moments = search(parts, levels_of(problem.domain, problem.mechanism.prefixes)[:2])
     assert moments == [1.0, 1.0]
     assert not len(rows)

@@ -28,7 +28,7 @@ ZIPF /= ZIPF.sum()
 
 def exact_rows(mechanism: SketchResponse, words: list[str]) -> list[list[Fraction]]:
     """Return the probabilities of all codes from the weights of the parts and the integers of the response."""
-    channel = [[Fraction(entry) for entry in row] for row in mechanism.response.channel_rows()]
+    channel = [[Fraction(entry) for entry in row] for row in mechanism.response._recipe.law.rows()]
     channel = [[entry / sum(row) for entry in row] for row in channel]
     rows, _ = mechanism.domain.records(words)
     levels = len(mechanism.prefixes)

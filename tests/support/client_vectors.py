@@ -17,8 +17,8 @@ from typing import Any
 from ldpfast._core.stream import Stream
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, SurveyQuestion, SurveyRound, Text, YesNo
 from ldpfast.survey._client import first_of, message
-from ldpfast.survey._number_question import EPOCH
-from ldpfast.survey._questions import ColumnQuestion
+from ldpfast.survey._number_columns import EPOCH
+from ldpfast.survey._questions import ColumnQuestion, column_of
 
 FIRST, CASES = 50, 20  # surveys of the first version of the vectors
 TEXTS = ("north", "south", "östlich", "西", "", "no", "a,b", "N/A", "🦉", "x" * 40)
@@ -58,7 +58,7 @@ def id_of(survey: Survey, case: Case) -> bytes:
 
 def message_of(survey: Survey, record: Mapping[str, Any], key: bytes) -> bytes:
     """Return the message for a fresh key. The public client takes its key from the operating system."""
-    questions = [(name, survey._layout.declared[name]) for name in survey._layout.columns]
+    questions = [(name, survey._recipe.declared[name]) for name in survey._recipe.columns]
     columns = [question.read_cell(record.get(question.column or name)) for name, question in questions]
     return message(survey, first_of(Stream(key), survey, columns))
 
@@ -193,7 +193,7 @@ LATER: list[tuple[dict[str, SurveyQuestion], float]] = [
 
 def _case(source: random.Random, survey: Survey, personal: bool) -> Case:
     record = {}
-    for name, question in survey._layout.declared.items():
+    for name, question in survey.column_questions.items():
         if source.random() < 0.9:
             record[question.column or name] = _value(source, question)
     record = record if source.random() < 0.97 else {}
@@ -218,9 +218,10 @@ def _value(source: random.Random, question: ColumnQuestion) -> Any:
         return STRANGE[source.randrange(len(STRANGE))]
     if isinstance(question, Text):
         return WORDS[source.randrange(len(WORDS))]
-    if question.encoding == "symbol":
-        return question.cells[source.randrange(len(question.cells))]
-    lower, upper = question.valid_range()
+    column = column_of(question)
+    if column.encoding == "symbol":
+        return column.cells[source.randrange(len(column.cells))]
+    lower, upper = column.valid_range()
     if chance < 0.3:
         return (lower, upper, -0.0, lower - 1, upper + 1)[source.randrange(5)]
     if isinstance(question, Histogram) and chance < 0.5:
@@ -247,8 +248,9 @@ def c_text(question: ColumnQuestion, value: Any) -> bytes:
 
 def c_value(question: ColumnQuestion, value: Any) -> tuple[float, int]:
     """Return the number and the index of the category of an answer, as a program in C has to find them."""
-    if question.encoding == "symbol":
-        same = [i for i, cell in enumerate(question.cells) if value is not None and cell == value]
+    column = column_of(question)
+    if column.encoding == "symbol":
+        same = [i for i, cell in enumerate(column.cells) if value is not None and cell == value]
         return math.nan, same[0] if same else NO_CATEGORY
     if isinstance(question, Text):
         return math.nan, NO_CATEGORY
@@ -269,7 +271,7 @@ def c_bytes(found: list[tuple[Survey, list[Case]]]) -> bytes:
             data = data if isinstance(data, bytes) else b""
             kind = {type(None): 0, int: 16, str: 17, bytes: 18}[type(case.person)]
             out += [case.key, struct.pack("<IqI", kind, integer, len(data)), data]
-            for name, question in survey._layout.declared.items():
+            for name, question in survey.column_questions.items():
                 value = case.record.get(question.column or name)
                 text = c_text(question, value)
                 out.append(struct.pack("<dII", *c_value(question, value), len(text)) + text)

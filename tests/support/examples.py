@@ -51,7 +51,7 @@ class Example:
 
     def blocks(self, count: int) -> int:
         """Return the number of records in `count` blocks and a half, which threads and vectors do not divide evenly."""
-        rows = self.mechanism._pipeline.kernel.rows
+        rows = self.mechanism._recipe.kernel.rows
         return count * rows + (rows + 1) // 2
 
     def __str__(self) -> str:

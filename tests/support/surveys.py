@@ -11,6 +11,8 @@ import ldpfast as ldp
 from ldpfast._core.stream import StreamId, raw
 from ldpfast._core.survey import ROWS
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, Text, YesNo
+from ldpfast.survey._questions import column_of
+from ldpfast.survey._shares import Shares
 
 REGIONS = ("north", "south", "east")
 
@@ -159,7 +161,7 @@ class Twin:
                 records = symbols if records is None else records * declared.k + symbols
             if records.ndim == 1 and not isinstance(mechanism, ldp.Laplace | ldp.Window):
                 records = records.astype(mechanism.domain.dtype)
-            kernel = mechanism._pipeline.kernel
+            kernel = mechanism._recipe.kernel
             made = np.zeros((len(records), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
             first = block * -(-ROWS // kernel.rows)
             kernel.privatize(key, first, records, made)
@@ -174,7 +176,7 @@ class Twin:
         self.used.append((self.key, "assignment", block))
         if survey.answers == 1:
             drawn = words(self.key, StreamId.SURVEY_ASSIGNMENT, block, n, np.uint32)
-            chosen = [sum(int(u) >= int(t) for t in survey._layout.thresholds) for u in drawn]
+            chosen = [sum(int(u) >= int(t) for t in survey._recipe.thresholds) for u in drawn]
             return [[i for i in range(n) if chosen[i] == q] for q in range(d)]
         left, found = [survey.answers] * n, []
         for q in range(d):
@@ -198,14 +200,14 @@ def row_of(question: Text, cell: str | None) -> list[int]:
 def step(question: Any, cell: float) -> int:
     """Return the number of the nearest step of a mean with a resolution, halves upward."""
     share = (cell - question.lower) / (question.upper - question.lower)
-    return math.floor(min(max(share, 0.0), 1.0) * question.steps + 0.5)
+    return math.floor(min(max(share, 0.0), 1.0) * column_of(question).steps + 0.5)
 
 
 def value(question: Any, cell: float) -> float:
     """Return the number of a mean that is privatized."""
     if question.resolution is None:
         return cell
-    return question.lower + step(question, cell) * ((question.upper - question.lower) * (1 / question.steps))
+    return question.lower + step(question, cell) * ((question.upper - question.lower) * (1 / column_of(question).steps))
 
 
 def symbol(question: Any, cell: Any, word: int) -> int:
@@ -219,5 +221,10 @@ def symbol(question: Any, cell: Any, word: int) -> int:
     if isinstance(question, Histogram):
         return int(sum(cell >= edge for edge in question.edges[1:-1]))
     if question.resolution is not None:
-        return int((word >> 11) * 2.0**-53 < step(question, cell) * (1 / question.steps))
+        return int((word >> 11) * 2.0**-53 < step(question, cell) * (1 / column_of(question).steps))
     return int((word >> 11) * 2.0**-53 < (cell - question.lower) * (1 / (question.upper - question.lower)))
+
+
+def shares_of(aggregator: ldp.Aggregator) -> Shares:
+    """Return the shares of the symbols of a mechanism that a survey uses."""
+    return Shares.of(aggregator.question, aggregator._counts.group())

@@ -62,9 +62,9 @@ def test_messages_and_tables_count_alike():
 def test_tables_become_messages(name):
     survey = SURVEYS[name]
     table = survey.privatize(people(70), rng=3)
-    assert survey_messages(survey, table).to_pylist() == messages_of(survey, table)
-    assert survey_messages(survey, table.slice(9, 20)).to_pylist() == messages_of(survey, table)[9:29]
-    assert survey_messages(survey, table.slice(0, 0)).to_pylist() == []
+    assert survey_messages(survey._recipe, table).to_pylist() == messages_of(survey, table)
+    assert survey_messages(survey._recipe, table.slice(9, 20)).to_pylist() == messages_of(survey, table)[9:29]
+    assert survey_messages(survey._recipe, table.slice(0, 0)).to_pylist() == []
 
 
 @pytest.mark.claim(
@@ -209,7 +209,7 @@ def test_numbers_of_questions_have_two_bytes():
 
 def test_an_invalid_report_is_named_by_its_question_and_its_place_in_the_whole_input():
     asked = TABLE.column("code").is_valid().to_numpy()
-    place, number = int(np.flatnonzero(asked)[7]), SURVEY._layout.names.index("code")
+    place, number = int(np.flatnonzero(asked)[7]), SURVEY._recipe.names.index("code")
     cells = TABLE.column("code").to_pylist()
     cells[place] = bytes([cells[place][0] ^ 1]) + cells[place][1:]  # one member more or less
     table = TABLE.set_column(number, TABLE.schema.field(number), pa.array(cells, TABLE.schema.field(number).type))
@@ -313,7 +313,7 @@ def test_impossible_states_are_refused(change):
     assert Aggregator.from_bytes(seal(MAGIC, header, payload)) == WHOLE
 
 
-@each("number", range(len(SURVEY._layout.items) + len(SURVEY._layout.pairs)))
+@each("number", range(len(SURVEY._recipe.items) + len(SURVEY._recipe.pairs)))
 @each("value", [-1, 901])
 def test_impossible_counts_are_refused(number, value):
     header, payload = unseal(MAGIC, "a survey", WHOLE.to_bytes())

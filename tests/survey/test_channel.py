@@ -56,7 +56,7 @@ def law_of_report(survey, name, record):
 @lru_cache
 def columns_of(mechanism):
     """Return the possible reports with their probabilities for each symbol."""
-    rows = mechanism.channel_rows()
+    rows = mechanism._recipe.law.rows()
     totals = [sum(map(Fraction, row)) for row in rows]
     columns = enumerate(zip(*rows, strict=True))
     return [(code, [x / total for x, total in zip(xs, totals, strict=True)]) for code, xs in columns if any(xs)]
@@ -82,8 +82,8 @@ def symbols(mechanism, code):
 
 
 def records(survey):
-    cells = [CELLS[type(q)] + ([None] if q.optional else []) for q in survey._layout.declared.values()]
-    return [dict(zip(survey._layout.declared, row, strict=True)) for row in itertools.product(*cells)]
+    cells = [CELLS[type(q)] + ([None] if q.optional else []) for q in survey.column_questions.values()]
+    return [dict(zip(survey._recipe.declared, row, strict=True)) for row in itertools.product(*cells)]
 
 
 @pytest.mark.claim("`Survey` has one epsilon for all answers of a person.", "Surveys and ledgers")

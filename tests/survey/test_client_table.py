@@ -15,6 +15,7 @@ from ldpfast._finite_field import FiniteField
 from ldpfast.mechanisms import ProjectiveGeometryResponse, RandomizedResponse, SketchResponse, SubsetSelection
 from ldpfast.mechanisms._subset_selection import first_density
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Text, YesNo
+from ldpfast.survey._questions import column_of
 from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
@@ -112,24 +113,24 @@ def test_a_table_says_what_the_survey_asks():
         assert found["head"] == (b"LDPCLNT\x04", 1, len(table), _schema.digest(survey.schema()))
         assert found["checksum"] == person_keys.cmac(bytes(32), table[:-16])
         assert found["answers"] == survey.answers
-        assert found["series"] == survey._layout.series
-        assert list(found["thresholds"]) == (survey._layout.thresholds.tolist() if survey.answers == 1 else [])
-        declared = list(survey._layout.declared)
-        for (encoding, k, numbers), question in zip(found["parts"], survey._layout.declared.values(), strict=True):
+        assert found["series"] == survey._recipe.series.coins
+        assert list(found["thresholds"]) == (survey._recipe.thresholds.tolist() if survey.answers == 1 else [])
+        declared = list(survey._recipe.declared)
+        for (encoding, k, numbers), question in zip(found["parts"], survey.column_questions.values(), strict=True):
             assert k == (question.max_bytes if isinstance(question, Text) else question.k)
             encodings = {"symbol": 0, "low-high": 1, "bin": 2, "string": 4}
-            assert encoding == (3 if question.steps else encodings[question.encoding])
+            assert encoding == (3 if column_of(question).steps else encodings[column_of(question).encoding])
             if isinstance(question, Text):
                 assert "".join(map(chr, numbers)) == (question.alphabet or "")
             elif isinstance(question, Histogram):
                 assert numbers == question.edges[1:-1]
-            elif question.steps:
-                assert numbers == (question.lower, question.upper, question.steps)
+            elif column_of(question).steps:
+                assert numbers == (question.lower, question.upper, column_of(question).steps)
             else:
                 assert numbers == ((question.lower, question.upper) if isinstance(question, Mean) else ())
-        for fields, item in zip(found["questions"], survey._layout.items, strict=True):
+        for fields, item in zip(found["questions"], survey._recipe.items, strict=True):
             places, second, kind, bits, shift, name, *integers, tickets, description = fields
-            mechanism, q = survey.mechanisms[item.name], survey._layout.items.index(item)
+            mechanism, q = survey.mechanisms[item.name], survey._recipe.items.index(item)
             assert list(places) == [declared.index(part) for part in item.parts]
             assert name == item.name
             assert tickets == (survey.weights or {}).get(name, 1)
@@ -137,14 +138,14 @@ def test_a_table_says_what_the_survey_asks():
                 coin = mechanism.second._coin
                 direct = coin.keep - coin.words_per_symbol
                 numbers = coin.bits, coin.shift, direct, coin.words_per_symbol, coin.reciprocal
-                assert second == (*numbers, survey._layout.descriptions[q])
-                plain = Survey(survey.questions, survey.epsilon, answers=survey.answers)._layout
-                assert description == survey._permanent(q) != plain.descriptions[q]
+                assert second == (*numbers, survey._recipe.descriptions[q])
+                plain = Survey(survey.questions, survey.epsilon, answers=survey.answers)._recipe
+                assert description == survey._recipe.coins[q].description != plain.descriptions[q]
                 assert kind == 5
                 kind, mechanism = 1, mechanism.first
             else:
                 assert (second is None) == (not isinstance(mechanism, SketchResponse))
-                assert description == survey._layout.descriptions[q]
+                assert description == survey._recipe.descriptions[q]
             coin = mechanism._coin
             if isinstance(mechanism, SketchResponse):
                 require_sketch(second, mechanism)
@@ -207,8 +208,8 @@ def test_the_table_of_a_wave_has_the_turns():
         for wave in (1, 5, 8) if survey.open_ended else (1, 5):
             found = read(survey.in_wave(wave).client_table())
             assert found["waves"] == 5
-            assert found["turns"] == (survey._series.digest, survey.turns, survey.open_ended, wave)
-            assert found["series"] == survey.in_wave(wave)._layout.series
+            assert found["turns"] == (survey._recipe.series.digest, survey.turns, survey.open_ended, wave)
+            assert found["series"] == survey.in_wave(wave)._recipe.series.coins
     assert read(Survey(questions, 2.0).client_table())["waves"] == 0
 
 
@@ -218,5 +219,5 @@ def test_the_table_of_a_round_has_its_number():
         asked = repeated.in_round(number)
         found = read(asked.client_table())
         assert found["waves"] == 0xFFFF
-        assert found["turns"] == (asked._series.promise, 70_000, number)
-        assert found["series"] == repeated.survey._layout.series
+        assert found["turns"] == (asked._recipe.series.promise, 70_000, number)
+        assert found["series"] == repeated.survey._recipe.series.coins

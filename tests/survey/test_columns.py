@@ -16,6 +16,7 @@ import ldpfast as ldp
 from ldpfast._core.survey import MISSING, ROWS, UNDECLARED, Column
 from ldpfast._frames import whole_column
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
+from ldpfast.survey._questions import column_of
 
 from ..support.cases import each
 
@@ -26,12 +27,12 @@ TEXTS = [WORDS[code] for code in CODES]
 
 
 def symbols(question, values, clip=False):
-    column = question.read("c", whole_column("c", values), clip=clip)
+    column = column_of(question).read("c", whole_column("c", values), clip=clip)
     return column.symbols(0, column.n).tolist()
 
 
 def numbers(question, values):
-    column = question.read("c", whole_column("c", values), clip=False)
+    column = column_of(question).read("c", whole_column("c", values), clip=False)
     return column.numbers(0, column.n).tolist()
 
 
@@ -273,9 +274,9 @@ def test_no_rows_have_no_canonical_values():
     none = np.arange(0)
     for question, values in ((Mean(0, 1), [0.5]), (Histogram([0, 1, 2]), [0.5]), (Choice(3), [1]), (YesNo(), [True])):
         for cells in (values, []):
-            column = question.read("c", np.array(cells, np.array(values).dtype))
+            column = column_of(question).read("c", np.array(cells, np.array(values).dtype))
             assert column.n == len(cells)
-            assert len(question.canonical(column, none)) == 0
+            assert len(column_of(question).canonical(column, none)) == 0
 
 
 # Bad input ------------------------------------------------------------------------------------------------------------

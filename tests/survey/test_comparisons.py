@@ -12,6 +12,7 @@ from statsmodels.stats.multitest import multipletests
 
 import ldpfast as ldp
 from ldpfast import central, estimation
+from ldpfast.reports import aggregator_with
 from ldpfast.results import Binomial, Normal, TestResult
 from ldpfast.survey import (
     Choice,
@@ -27,10 +28,10 @@ from ldpfast.survey import (
     two_sample,
 )
 from ldpfast.survey._distribution import Precision, distribution
-from ldpfast.survey._shares import Shares
+from ldpfast.survey._questions import column_of
 
 from ..support.cases import each
-from ..support.surveys import people, questions
+from ..support.surveys import people, questions, shares_of
 
 N = 20_000
 RNG = np.random.default_rng(5)
@@ -39,13 +40,13 @@ RNG = np.random.default_rng(5)
 def answer_of(question, epsilon, counts, n):
     """Return the answer to a question from counted reports."""
     mechanism = Survey({"q": question}, epsilon).mechanisms["q"]
-    return question.answer(Shares.of(mechanism.aggregator().add([np.asarray(counts)], n)), 1)
+    return column_of(question).answer(shares_of(aggregator_with(mechanism, [np.asarray(counts)], n)), 1)
 
 
 def drawn(question, epsilon, shares, n, seed):
     """Return the answer of n simulated people."""
     mechanism = Survey({"q": question}, epsilon).mechanisms["q"]
-    return question.answer(Shares.of(ldp.simulate(mechanism, shares, n, rng=seed)), 1)
+    return column_of(question).answer(shares_of(ldp.simulate(mechanism, shares, n, rng=seed)), 1)
 
 
 # Tests of single numbers ----------------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ def drawn(question, epsilon, shares, n, seed):
 @each("null", [0.2, 0.5, 0.8])
 def test_the_test_of_a_share_is_the_exact_binomial_test(hits, null):
     mechanism, n = ldp.Warner(2.0), 40
-    estimate = mechanism.aggregator().add([np.array([hits])], n).estimate()
+    estimate = aggregator_with(mechanism, [np.array([hits])], n).estimate()
     p, q = mechanism.debiasing.probabilities
     for alternative in ("less", "greater"):
         exact = stats.binomtest(hits, n, q + (p - q) * null, alternative=alternative).pvalue
@@ -285,8 +286,8 @@ def test_statistics_equal_those_of_matrices(kind):
 def test_unary_encoding_is_constrained():
     """Its estimates do not add up to 1; the part that the sum explains is taken away."""
     mechanism = ldp.UnaryEncoding(10, 1.0)
-    shares = Shares.of(ldp.simulate(mechanism, np.full(10, 0.1), 50_000, rng=1))
-    answer = Choice(10).answer(shares, 1)
+    shares = shares_of(ldp.simulate(mechanism, np.full(10, 0.1), 50_000, rng=1))
+    answer = column_of(Choice(10)).answer(shares, 1)
     null = np.full(10, 0.1)
     sigma = shares.response.covariance(null, 50_000).matrix
     d, one = shares.value - null, np.ones(10)
@@ -357,7 +358,7 @@ def test_independence_has_its_level_where_the_usual_test_has_not():
     ours, usual, n = [], [], 20_000
     for seed in range(200):
         counts = ldp.simulate(survey.mechanisms["x"], shares, n, rng=seed)
-        table = CrossAnswer.of(("a", "b"), (Choice(3), Choice(3)), Shares.of(counts), 1)
+        table = CrossAnswer.of(("a", "b"), [column_of(Choice(3))] * 2, shares_of(counts), 1)
         ours.append(table.independence().pvalue)
         usual.append(stats.chi2_contingency(np.maximum(table.value * n, 1)).pvalue)
     assert level(ours)
@@ -365,7 +366,7 @@ def test_independence_has_its_level_where_the_usual_test_has_not():
     assert np.mean(np.array(usual) < 0.05) > 0.3
     dependent = np.array([[0.4, 0.1, 0.0], [0.0, 0.2, 0.1], [0.0, 0.0, 0.2]]).ravel()
     table = CrossAnswer.of(
-        ("a", "b"), (Choice(3), Choice(3)), Shares.of(ldp.simulate(survey.mechanisms["x"], dependent, n, rng=1)), 1
+        ("a", "b"), [column_of(Choice(3))] * 2, shares_of(ldp.simulate(survey.mechanisms["x"], dependent, n, rng=1)), 1
     )
     assert table.independence().pvalue < 1e-6
 
@@ -376,8 +377,8 @@ def test_the_table_without_dependence_fits_best(k, epsilon, n):
     margins = [np.arange(1, size + 1) / (size * (size + 1) / 2) for size in k]
     mechanism = ldp.mechanisms.for_categories(k[0] * k[1], epsilon)
     for seed in range(5):
-        shares = Shares.of(ldp.simulate(mechanism, np.outer(*margins).ravel(), n, rng=seed))
-        table = CrossAnswer.of(("a", "b"), [Choice(size) for size in k], shares, 1)
+        shares = shares_of(ldp.simulate(mechanism, np.outer(*margins).ravel(), n, rng=seed))
+        table = CrossAnswer.of(("a", "b"), [column_of(Choice(size)) for size in k], shares, 1)
         null = np.reshape(table.independence().null, k)
         a, b = null.sum(axis=1), null.sum(axis=0)
         np.testing.assert_allclose(null, np.outer(a, b), atol=1e-12)
@@ -396,8 +397,8 @@ def test_the_table_without_dependence_fits_best(k, epsilon, n):
 @pytest.mark.claim("The test of independence gives a `SmallSampleWarning` where it rejects too often.", "Estimates")
 def test_margins_that_are_all_noise_are_a_warning():
     """At epsilon 0.25, with 196 cells and 20,000 people, the test rejects too often."""
-    shares = Shares.of(ldp.simulate(ldp.mechanisms.for_categories(196, 0.25), np.full(196, 1 / 196), 20_000, rng=1))
-    table = CrossAnswer.of(("a", "b"), [Choice(14), Choice(14)], shares, 1)
+    shares = shares_of(ldp.simulate(ldp.mechanisms.for_categories(196, 0.25), np.full(196, 1 / 196), 20_000, rng=1))
+    table = CrossAnswer.of(("a", "b"), [column_of(Choice(14))] * 2, shares, 1)
     with pytest.warns(ldp.SmallSampleWarning, match=r"a standard error is [23]\.\d times the mean share"):
         table.independence()
 

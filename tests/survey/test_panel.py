@@ -17,6 +17,7 @@ from scipy import stats
 import ldpfast as ldp
 from ldpfast import survey as surveys
 from ldpfast._person_keys import Persons
+from ldpfast.reports import Counted
 from ldpfast.survey import Choice, Cross, Ledger, Mean, Survey, YesNo, compare, pool
 
 from ..support.cases import each
@@ -32,7 +33,7 @@ KEYS = ldp.PersonKeys(SECRET, PERSONS)
 
 def turns_of(survey, persons):
     """Return in which waves of a period persons answer."""
-    return survey._series.turns(ldp.PersonKeys(SECRET, "id"), Persons(persons, unique=True))
+    return survey._recipe.series.turns(ldp.PersonKeys(SECRET, "id"), Persons(persons, unique=True))
 
 
 # Turns ----------------------------------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ def test_only_those_who_draw_an_added_question_change_without_waves():
 def losses(versions):
     """Return the shares of losses by enumeration of all orders of the tickets."""
     weights = {
-        name: w for survey in versions for name, w in zip(survey._layout.names, survey._layout.weights, strict=True)
+        name: w for survey in versions for name, w in zip(survey._recipe.names, survey._recipe.weights, strict=True)
     }
     tickets = [name for name, weight in weights.items() for _ in range(weight)]
     found = Counter()
@@ -227,7 +228,7 @@ def losses(versions):
         ranking = list(dict.fromkeys(tickets[i] for i in order))
         pairs = set()
         for survey in versions:
-            layout = survey._layout
+            layout = survey._recipe
             asked = [name for name in ranking if name in layout.names][: survey.answers]
             pairs |= {
                 (name, layout.descriptions[layout.names.index(name)], survey.mechanisms[name].epsilon_realized)
@@ -276,8 +277,8 @@ def test_pooled_waves_are_estimated_as_one():
     pooled = pool(waves)
     assert pooled.n == 6000
     whole = Survey(TWO, 2.0).collect(PEOPLE, rng=1)  # another survey with the same mechanisms
-    states = [sum(one._states[i] for one in waves) for i in range(len(whole._states))]
-    expected = Survey(TWO, 2.0).conclude(ldp.Aggregator.of_states(whole.question, states, 6000))
+    states = [sum(one._counts.group().states[i] for one in waves) for i in range(len(whole._counts.group().states))]
+    expected = Survey(TWO, 2.0)._conclude(Counted(states, 6000))
     for name in TWO:
         np.testing.assert_array_equal(pooled[name].value, expected[name].value)
         np.testing.assert_array_equal(pooled[name].interval(), expected[name].interval())

@@ -16,10 +16,11 @@ from ldpfast import bounds
 from ldpfast.cli import main
 from ldpfast.results import detectable_distance
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, k_sample
-from ldpfast.survey._shares import Shares
+from ldpfast.survey._questions import column_of
 
 from ..support.cases import each
 from ..support.statistics import hoeffding_radius
+from ..support.surveys import shares_of
 
 QUESTIONS = {"smoker": YesNo(), "way": Choice(["foot", "car", "train"]), "visits": Mean(0, 20)}
 
@@ -69,7 +70,7 @@ def test_a_planned_difference_is_found_with_the_planned_probability(name, differ
             ldp.simulate(survey.mechanisms[name], [0.5 - half, 0.5 + half], n // 2, rng=2 * seed + (half > 0))
             for half in (difference / length / 2, -difference / length / 2)
         )
-        a, b = (question.answer(Shares.of(count), 1) for count in counts)
+        a, b = (column_of(question).answer(shares_of(count), 1) for count in counts)
         found.append((a - b).test().pvalue < 0.05)
     assert abs(np.mean(found) - 0.7) <= hoeffding_radius(400, 1e-3)
 
@@ -119,7 +120,7 @@ def test_the_planned_number_of_people_has_the_power_of_the_test():
     found = []
     for seed in range(300):
         answers = [
-            Choice(4).answer(Shares.of(ldp.simulate(mechanism, share, n // 2, rng=2 * seed + i)), 1)
+            column_of(Choice(4)).answer(shares_of(ldp.simulate(mechanism, share, n // 2, rng=2 * seed + i)), 1)
             for i, share in enumerate((BEFORE, AFTER))
         ]
         found.append(k_sample(answers).pvalue < 0.05)

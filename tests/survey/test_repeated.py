@@ -31,7 +31,7 @@ QUESTIONS = [
 def matrices(repeated):
     """Return the exact channels of the permanent answer, of the response, and of both, in fractions."""
     first, second = (
-        [[Fraction(x) / sum(map(Fraction, row)) for x in row] for row in m.channel_rows()]
+        [[Fraction(x) / sum(map(Fraction, row)) for x in row] for row in m._recipe.law.rows()]
         for m in (repeated.first, repeated.second)
     )
     k = len(first)
@@ -50,7 +50,7 @@ def test_one_round_has_the_exact_channel_of_both_responses(repeated):
     assert repeated.channel().epsilon() == pytest.approx(repeated.epsilon_realized, abs=1e-13)
     assert np.allclose(np.array(product, float), repeated.channel().matrix, atol=1e-14)
     mean = np.array(product, float) @ repeated.in_round(0).report.decode(
-        np.arange(len(product)), repeated.in_round(0).debiasing
+        np.arange(len(product)), repeated.in_round(0)._recipe.debiasing
     )
     assert np.allclose(mean, np.eye(len(product)), atol=1e-11)
 
@@ -59,7 +59,7 @@ def test_the_response_is_the_largest_that_fits():
     repeated = QUESTIONS[0]
     larger = ldp.RandomizedResponse(2, repeated.second.epsilon + 1e-6)
     first = matrices(repeated)[0]
-    second = [[Fraction(x) / sum(map(Fraction, row)) for x in row] for row in larger.channel_rows()]
+    second = [[Fraction(x) / sum(map(Fraction, row)) for x in row] for row in larger._recipe.law.rows()]
     keep = sum(first[0][j] * second[j][0] for j in range(2))
     assert math.log(keep / (1 - keep)) > repeated.round
 
@@ -122,7 +122,7 @@ def test_reports_are_those_of_the_derived_keys():
 
     def response(mechanism, key, code):
         out = np.zeros(1, np.uint8)
-        mechanism._pipeline.kernel.privatize(key, 0, np.array([code], np.uint8), out)
+        mechanism._recipe.kernel.privatize(key, 0, np.array([code], np.uint8), out)
         return int(out[0])
 
     for number in (0, 7):

@@ -56,13 +56,13 @@ def keys(n, secret=SECRET):
 def test_reports_are_those_of_the_derived_keys(weekly):
     """Written again from the definition: the permanent answer of each question, and its response in the round."""
     n, asked = 60, weekly.in_round(3)
-    layout, frame = asked._layout, people(60)
+    layout, frame = asked._recipe, people(60)
     table = asked.privatize(frame, rng=keys(n)).to_pydict()
     plain = weekly.survey.privatize(frame, rng=keys(n)).to_pydict()
 
     def response(mechanism, key, code):
         out = np.zeros(1, np.uint8)
-        mechanism._pipeline.kernel.privatize(key, 0, np.array([code], np.uint8), out)
+        mechanism._recipe.kernel.privatize(key, 0, np.array([code], np.uint8), out)
         return int(out[0])
 
     compared = 0
@@ -73,10 +73,10 @@ def test_reports_are_those_of_the_derived_keys(weekly):
             assert (table[name][i] is None) == (plain[name][i] is None)  # the same questions as without rounds
             if table[name][i] is None:
                 continue
-            permanent = asked._permanent(q)
-            own = twin.record_key(SECRET, layout.series, name, permanent, i, int(codes[i]))
+            permanent = asked._recipe.coins[q].description
+            own = twin.record_key(SECRET, layout.series.coins, name, permanent, i, int(codes[i]))
             answer = response(responses.first, own, int(codes[i]))
-            fresh = twin.round_key(SECRET, layout.series, name, layout.descriptions[q], 3, i, answer)
+            fresh = twin.round_key(SECRET, layout.series.coins, name, layout.descriptions[q], 3, i, answer)
             assert table[name][i] == bytes([response(responses.second, fresh, answer)])
             compared += 1
     assert compared > 20

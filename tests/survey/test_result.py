@@ -13,15 +13,17 @@ import pytest
 from scipy import stats
 
 import ldpfast as ldp
+from ldpfast.reports import aggregator_with
 from ldpfast.results import Binomial, Fieller
 from ldpfast.survey import Answer, Choice, Cross, CrossAnswer, Histogram, HistogramAnswer, Mean, Survey, YesNo
 from ldpfast.survey._mechanisms import for_symbols
 from ldpfast.survey._pooled import pooled
+from ldpfast.survey._questions import column_of
 from ldpfast.survey._shares import Shares
 from ldpfast.survey._sums import Cells
 
 from ..support.cases import each
-from ..support.surveys import REGIONS, SURVEYS, people, questions
+from ..support.surveys import REGIONS, SURVEYS, people, questions, shares_of
 
 N = 60_000
 PEOPLE = people(N)
@@ -46,8 +48,8 @@ def test_ratios_cover_where_few_people_answer_yes(n, epsilon):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ldp.DoubtfulWarning)
         for seen in counts:
-            shares = Shares.of(mechanism.aggregator().add([seen], n))
-            limits.append(question.answer(shares, 1).interval())
+            shares = shares_of(aggregator_with(mechanism, [seen], n))
+            limits.append(column_of(question).answer(shares, 1).interval())
     low, high = np.array(limits).T
     for share in ([0.9, 0.005, 0.095], [0.6, 0.02, 0.38], [0.45, 0.45, 0.1], [0.05, 0.05, 0.9], [0.99, 0.005, 0.005]):
         weight = stats.multinomial.pmf(counts, n, np.array(share) @ mechanism.channel().matrix)
@@ -222,7 +224,7 @@ def test_fieller_limits_are_infinite_where_the_denominator_may_be_zero():
 def test_shares_alone_have_binomial_limits():
     survey = SURVEYS["single"]
     aggregator = survey.aggregator().update(survey.privatize({"smoker": PEOPLE["smoker"]}, rng=1))
-    plain = survey.mechanisms["smoker"].aggregator().add(aggregator._states[2:], aggregator.n)
+    plain = aggregator_with(survey.mechanisms["smoker"], aggregator._counts.group().states[2:], aggregator.n)
     low, high = plain.estimate().interval(0.9)
     assert aggregator.estimate()["smoker"].interval(0.9) == pytest.approx((low[1], high[1]), abs=1e-12)
 
@@ -285,7 +287,7 @@ def test_the_expected_covariance_is_exact(mechanism, shares):
 def test_margins_of_margins_are_margins(mechanism):
     """The response of a margin knows how many cells are behind it."""
     mechanism = type(mechanism)(12, mechanism.epsilon)
-    cells = Shares.of(mechanism.aggregator().update(mechanism.privatize(np.arange(9000) % 12, rng=1)))
+    cells = shares_of(mechanism.aggregator().update(mechanism.privatize(np.arange(9000) % 12, rng=1)))
     direct, twice = cells.margin((2, 3, 2), [1]), cells.margin((2, 3, 2), [2, 1]).margin((2, 3), [1])
     assert np.allclose(direct.value, twice.value)
     assert np.allclose(direct.covariance.matrix, twice.covariance.matrix)
@@ -296,7 +298,7 @@ def test_margins_of_margins_are_margins(mechanism):
 @each("mechanism", MECHANISMS)
 def test_the_estimated_covariance_is_that_of_the_mechanism(mechanism):
     records = np.repeat(np.arange(4), (SHARES * (200 << 12)).astype(int))
-    found = Shares.of(mechanism.aggregator().update(mechanism.privatize(records, rng=1)))
+    found = shares_of(mechanism.aggregator().update(mechanism.privatize(records, rng=1)))
     exact = enumerated(mechanism, SHARES)
     assert np.allclose(found.covariance.matrix * len(records), exact, atol=0.03 * np.abs(exact).max())
 
@@ -304,7 +306,7 @@ def test_the_estimated_covariance_is_that_of_the_mechanism(mechanism):
 @each("mechanism", MECHANISMS)
 def test_the_standard_errors_of_sums_and_ratios_are_those_of_the_covariance(mechanism):
     """The covariance is multiplied out, with all its entries."""
-    shares = Shares.of(mechanism.aggregator().update(mechanism.privatize(np.arange(9000) % 4, rng=1)))
+    shares = shares_of(mechanism.aggregator().update(mechanism.privatize(np.arange(9000) % 4, rng=1)))
     matrix, eye, value = shares.covariance.matrix, np.eye(4), shares.value
     table = Cells.of_table((2, 2), [1], (2, 2))
     columns = np.kron(np.ones(2), eye[:2, :2])
@@ -360,11 +362,11 @@ def dense_pooled(sources, together):
 def test_pooled_shares_are_those_of_full_matrices(names):
     x = np.arange(30_000) % 8 // 2
     sources = [
-        Shares.of(m.aggregator().update(m.privatize(x[: 9000 + 5000 * i], rng=i)))
+        shares_of(m.aggregator().update(m.privatize(x[: 9000 + 5000 * i], rng=i)))
         for i, m in enumerate(MECHANISMS[name] for name in names)
     ]
     table = ldp.SubsetSelection(12, 1.0)
-    cells = Shares.of(table.aggregator().update(table.privatize(4 * (np.arange(20_000) % 3) + x[:20_000], rng=9)))
+    cells = shares_of(table.aggregator().update(table.privatize(4 * (np.arange(20_000) % 3) + x[:20_000], rng=9)))
     sources.append(cells.margin((3, 4), [1]))
 
     def together(i, j):
@@ -391,7 +393,7 @@ def test_pooled_answers_at_any_epsilon(epsilon):
 
 def test_the_overlap_of_large_samples_does_not_overflow():
     x = np.arange(30_000) % 4
-    small = [Shares.of(m.aggregator().update(m.privatize(x, rng=1))) for m in (MECHANISMS[0], MECHANISMS[4])]
+    small = [shares_of(m.aggregator().update(m.privatize(x, rng=1))) for m in (MECHANISMS[0], MECHANISMS[4])]
     large = [replace(source, n=source.n * 10**6) for source in small]
     expected = pooled(small, lambda i, j: 10_000).value
     assert np.allclose(pooled(large, lambda i, j: 10_000 * 10**6).value, expected, atol=1e-6)
@@ -447,8 +449,8 @@ def test_many_categories_need_little_memory():
 def test_pooling_independent_estimates_weights_them_by_precision():
     mechanism = ldp.RandomizedResponse(3, 1.0)
     x = np.arange(N) % 3
-    one = Shares.of(mechanism.aggregator().update(mechanism.privatize(x[:9000], rng=1)))
-    two = Shares.of(mechanism.aggregator().update(mechanism.privatize(x, rng=2)))
+    one = shares_of(mechanism.aggregator().update(mechanism.privatize(x[:9000], rng=1)))
+    two = shares_of(mechanism.aggregator().update(mechanism.privatize(x, rng=2)))
     both = pooled([one, two], lambda i, j: 0)
     assert np.allclose(both.value, (9000 * one.value + N * two.value) / (9000 + N), atol=2e-3)
     assert both.value.sum() == pytest.approx(1)
@@ -682,7 +684,7 @@ def test_quantiles_of_integers_are_the_first_at_which_the_distribution_function_
         expected = np.quantile(visits, q, method="inverted_cdf")
         assert found.value == expected
         assert low <= expected <= high
-        assert {low, high} <= {*question.starts, *question.ends}
+        assert {low, high} <= {*column_of(question).starts, *column_of(question).ends}
     assert answer.labels == ("0", "1", "2 to 5", "6 to 9", "10 to 20")
     assert answer.cdf().labels == ("up to 0", "up to 1", "up to 5", "up to 9")
     real = Survey({"visits": Histogram([0, 1, 2, 6, 10, 20], optional=optional)}, 18.0)

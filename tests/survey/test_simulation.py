@@ -22,7 +22,7 @@ def test_simulated_counts_are_possible_and_merge_with_real_ones(name):
     table = people(30, missing=0.1 if name != "all" else 0.0)
     found = ldp.simulate(survey, table, 5000, rng=1)
     assert found.n == 5000
-    assert survey.is_possible(found._states, found.n)
+    assert survey._recipe.is_possible(found._counts.group().states, found.n)
     real = survey.collect(table, rng=1)
     assert found.merge(real).n == 5030
     assert ldp.load(found.to_bytes()).to_bytes() == found.to_bytes()
@@ -52,7 +52,9 @@ def test_simulated_counts_have_the_moments_of_real_ones(survey):
         found[0, run] = survey.collect(sample, rng=rng)
         found[1, run] = ldp.simulate(survey, ROWS, n, rng=rng)
     real, ours = (
-        np.array([np.concatenate([np.ravel(state) for state in one._states]).astype(float) for one in row])
+        np.array(
+            [np.concatenate([np.ravel(state) for state in one._counts.group().states]).astype(float) for one in row]
+        )
         for row in found
     )
     error = np.sqrt((real.var(axis=0) + ours.var(axis=0)) / runs) + 1e-9

@@ -15,6 +15,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast._core.survey import ROWS, SurveyKernel
 from ldpfast.survey import Choice, Coded, Cross, Histogram, Mean, Survey, YesNo
+from ldpfast.survey._questions import column_of
 
 from ..support.cases import each
 from ..support.surveys import REGIONS, SURVEYS, Twin, people, questions
@@ -32,7 +33,7 @@ def key_of(seed: int) -> bytes:
 @each("name", SURVEYS)
 def test_reports_equal_those_of_the_twin(name):
     survey = SURVEYS[name]
-    optional = all(question.optional for question in survey._layout.declared.values())
+    optional = all(question.optional for question in survey._recipe.declared.values())
     frame = people(ROWS + 700, missing=0.2 if optional else 0.0)
     assert run_reports(survey, frame, 5) == Twin(survey, key_of(5)).reports(frame)
 
@@ -120,7 +121,7 @@ def test_questions_are_asked_with_their_weights():
 
 def test_thresholds_are_the_rounded_sums_of_the_weights():
     survey = Survey({"a": YesNo(), "b": YesNo(), "c": YesNo()}, 1.0, weights={"a": 1, "b": 2, "c": 5})
-    assert survey._layout.thresholds.tolist() == [round(Fraction(1, 8) * 2**32), round(Fraction(3, 8) * 2**32)]
+    assert survey._recipe.thresholds.tolist() == [round(Fraction(1, 8) * 2**32), round(Fraction(3, 8) * 2**32)]
 
 
 def test_subsets_of_questions_are_uniform():
@@ -357,7 +358,7 @@ def test_auto_asks_one_question_where_weights_differ():
 
 
 def test_a_kernel_with_wide_records_is_refused():
-    kernel = ldp.RandomizedResponse(1 << 33, 40.0)._pipeline.kernel
+    kernel = ldp.RandomizedResponse(1 << 33, 40.0)._recipe.kernel
     with pytest.raises(ValueError, match=r"fewer than 2\^32 symbols"):
         SurveyKernel([("symbol", 1 << 20, False, 0, 0, None, 0, 0)], [((0,), kernel, 8)], 1, np.zeros(0, np.uint32))
 
@@ -383,7 +384,7 @@ def test_the_mean_is_that_of_the_rounded_numbers(epsilon):
     survey = Survey({"x": question}, epsilon)
     numbers = np.array([-1, -0.625 - 1e-9, -0.625, 0.124, 0.125, 1.624, 1.625, 2, 0.5, -0.25])
     steps = np.array([-1, -1, -0.25, -0.25, 0.5, 1.25, 2, 2, 0.5, -0.25])
-    assert question.steps == 4
+    assert column_of(question).steps == 4
     for rng in (3, ldp.PersonKeys(bytes(32), np.arange(5000))):
         found, expected = (
             survey.privatize({"x": np.repeat(values, 500)}, rng=rng)["x"].to_pylist() for values in (numbers, steps)

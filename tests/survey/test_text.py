@@ -31,7 +31,7 @@ from ldpfast.survey import (
     pool,
     poststratify,
 )
-from ldpfast.survey._plan_page import _answer_text
+from ldpfast.survey._questions import column_of
 
 from ..support.cases import each
 from ..support.statistics import assert_counts, assert_coverage, least_count
@@ -62,14 +62,14 @@ def test_the_exact_channel_of_a_tiny_question(epsilon):
     question = Text(2, "ab", buckets=3, functions=2, n=10, optional=True)
     survey = Survey({"word": question}, epsilon)
     mechanism = survey.mechanisms["word"]
-    rows, _ = question.domain.records(["", "a", "b", "aa", "ab", "ba", "bb"])
+    rows, _ = column_of(question).domain.records(["", "a", "b", "aa", "ab", "ba", "bb"])
     law = mechanism.probabilities(rows)
     assert np.allclose(law.sum(axis=1), 1)
     assert law.shape[1] == mechanism.report.k
     ratio = (law.max(axis=0) / law.min(axis=0)).max()
     assert ratio == pytest.approx(math.exp(mechanism.epsilon_realized), rel=1e-12)
     assert mechanism.epsilon_realized <= epsilon
-    coin = [list(map(Fraction, row)) for row in mechanism.response.channel_rows()]
+    coin = [list(map(Fraction, row)) for row in mechanism.response._recipe.law.rows()]
     worst = max(max(column) / min(column) for column in zip(*coin, strict=True))
     assert worst <= Fraction(math.exp(epsilon))
 
@@ -82,7 +82,7 @@ def test_reports_have_the_distribution_of_the_channel(answers):
     table = survey.privatize({"word": ["ba"] * n, "smokes": np.ones(n, np.bool_)}, rng=3)
     mechanism = survey.mechanisms["word"]
     codes = reports_of(table, mechanism)
-    law = mechanism.probabilities(question.domain.records(["ba"])[0])[0]
+    law = mechanism.probabilities(column_of(question).domain.records(["ba"])[0])[0]
     assert_counts(np.bincount(codes, minlength=len(law)), len(codes), law, detects=0.01)
 
 
@@ -108,7 +108,7 @@ def test_the_answer_is_that_of_heavy_hitters_for_the_people_who_were_asked():
     assert np.array_equal(answer.stderr, found.stderr)
     assert (answer.n, answer.smallest_share, answer.missing) == (found.n, found.smallest_share, None)
     assert answer.interval(0.9)[0] == pytest.approx(np.clip(found.interval(0.9)[0], 0, 1))
-    numbers = max(1, found.compared) + SURVEY.questions["smokes"].numbers
+    numbers = max(1, found.compared) + column_of(SURVEY.questions["smokes"]).numbers
     low, _ = answer.interval(0.95, simultaneous=True)
     assert low == pytest.approx(np.clip(found.interval(1 - 0.05 / numbers)[0], 0, 1))
 
@@ -313,10 +313,10 @@ def test_personal_keys_give_the_same_report_in_tables_and_clients():
 def test_coins_depend_on_the_prefixes_and_not_on_the_error_of_the_search():
     """With other prefixes the same coins would choose among others, so that two reports could show the string."""
     same = Survey({**SURVEY.questions, "word": Text(3, LETTERS, **SMALL, false_discovery=0.2)}, 4.0)
-    assert same._layout.descriptions == SURVEY._layout.descriptions
+    assert same._recipe.descriptions == SURVEY._recipe.descriptions
     more = Survey({**SURVEY.questions, "word": Text(3, LETTERS, **{**SMALL, "n": 10**9})}, 4.0)
     salted = Survey({**SURVEY.questions, "word": Text(3, LETTERS, salt="2", **SMALL)}, 4.0)
-    digests = {survey._layout.descriptions[0] for survey in (SURVEY, more, salted)}
+    digests = {survey._recipe.descriptions[0] for survey in (SURVEY, more, salted)}
     assert len(digests) == 3
 
 
@@ -407,7 +407,7 @@ def test_plans_have_the_standard_error_of_a_share_of_one_percent():
     answer = SURVEY.run({"word": words, "smokes": [True] * 40_000}, rng=1)["word"]
     assert plan.stderr[0, 0] == pytest.approx(answer.shares("ab").stderr[0], rel=0.1)
     assert plan.units[0] == "share"
-    assert "a text of at most 3 characters" in _answer_text(SURVEY.questions["word"])
+    assert "a text of at most 3 characters" in column_of(SURVEY.questions["word"]).answer_text()
 
 
 def test_a_revised_survey_keeps_the_reports_of_a_text():
@@ -458,7 +458,7 @@ def test_texts_are_refused_where_there_is_no_estimate():
 
 
 def test_columns_have_their_rows():
-    column = Text(3, LETTERS, **SMALL).read("word", pa.array(["ab", "cad"]))
+    column = column_of(Text(3, LETTERS, **SMALL)).read("word", pa.array(["ab", "cad"]))
     assert column.strings(0, 2).tolist() == [[1, 2, 0, 0], [3, 1, 4, 0]]
     with pytest.raises(ValueError, match="no such strings"):
         column.strings(1, 2)

@@ -109,7 +109,7 @@ def count(k: int, scale: float = 1.0) -> Case:
     mechanism, reports, check = _reports(k, scale)
     return Case(
         f"counting packed reports of {k} bits", "report", len(reports), 0, k / 8, 0,
-        lambda: mechanism.aggregator().update(reports)._states[0], numpy_count(reports), check, mechanism, reports,
+        lambda: mechanism.aggregator().update(reports).counts, numpy_count(reports), check, mechanism, reports,
         0.8 if k == 128 else 7.0,
     )  # fmt: skip
 

@@ -43,7 +43,7 @@ def truth(columns: dict[str, AnyArray]) -> Floats:
     values: list[Any] = []
     for name, question in QUESTIONS.items():
         x = columns[name]
-        if question.scalar:
+        if isinstance(question, YesNo | Mean):
             values.append([x.mean()])
         else:
             codes = np.searchsorted(EDGES[1:-1], x, side="right") if isinstance(question, Histogram) else x
@@ -65,7 +65,7 @@ def numpy_survey(survey: Survey, columns: dict[str, AnyArray]) -> Task:
         assigned, answers = rng.integers(0, len(names), n, dtype=np.uint8), []
         for q, name in enumerate(names):
             question, mechanism, x = QUESTIONS[name], survey.mechanisms[name], columns[name]
-            lower, upper = (0, question.k - 1) if question.encoding == "symbol" else question.valid_range()
+            lower, upper = (0.0, 100.0) if isinstance(question, Mean | Histogram) else (0, question.k - 1)
             if x.dtype != np.bool_ and not (x.min() >= lower and x.max() <= upper):
                 raise ValueError(name)
             answer = x[assigned == q]
@@ -75,7 +75,9 @@ def numpy_survey(survey: Survey, columns: dict[str, AnyArray]) -> Task:
                 answer = np.searchsorted(EDGES[1:-1], answer, side="right")
             counts = (_response if isinstance(mechanism, RandomizedResponse) else _sets)(rng, mechanism, answer)
             shares = mechanism.debiasing(counts / len(answer))  # type: ignore[misc, operator]
-            answers.append([shares[1] * (100 if isinstance(question, Mean) else 1)] if question.scalar else shares)
+            if isinstance(question, YesNo | Mean):
+                shares = [shares[1] * (100 if isinstance(question, Mean) else 1)]
+            answers.append(shares)
         return np.concatenate(answers)
 
     return run

@@ -112,7 +112,7 @@ class GaussianMean(Described):
     True
     """
 
-    kind: ClassVar[str] = "protocol"
+    _kind: ClassVar[str] = "protocol"
 
     def __init__(
         self,

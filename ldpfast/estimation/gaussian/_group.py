@@ -38,7 +38,7 @@ class Group(NamedTuple):
     @property
     def counts(self) -> NDArray[np.int64]:
         """Counts of all cells, for questions whose reports are codes."""
-        counts: NDArray[np.int64] = self.answers._states[0]
+        counts: NDArray[np.int64] = self.answers.counts
         return counts
 
 

@@ -11,6 +11,7 @@ from ..._core.stream import Stream
 from ..._typing import AnyArray
 from ...domains import Reals
 from ...mechanisms import Bins, Mechanism, Residue
+from ...reports import aggregator_with, recipe_of
 from ._distribution import ReportDistribution
 from ._group import Group, Groups
 from ._plan import Part, Plan
@@ -48,8 +49,8 @@ def ask(
     ValueError
         If a record is not a finite number and `clip` is false.
     """
-    domain, period, pipelines = Reals(), plan.second.stop, [question._pipeline for question in questions]
-    rows = pipelines[0].kernel.rows
+    domain, period, recipes = Reals(), plan.second.stop, [recipe_of(question) for question in questions]
+    rows = recipes[0].kernel.rows
     full = len(x) // period
     table = x[: full * period].reshape(full, period)[:, part.first : part.stop]
     sizes = part.sizes(len(x), period)
@@ -72,8 +73,8 @@ def ask(
             piece = table[first : min(stop, first + unit)]
             piece = piece if in_place else domain.convert(piece)
             columns = piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1)
-            for pipeline, block, column, state in zip(pipelines, blocks, columns, states, strict=True):
-                pipeline.count(column, stream, block + first * part.slots // rows, state, check)
+            for recipe, block, column, state in zip(recipes, blocks, columns, states, strict=True):
+                recipe.count_block(column, stream, block + first * part.slots // rows, state, check)
         return states
 
     parts = _threads.parallel_map(work, full, unit, x.size) if full else []
@@ -81,10 +82,10 @@ def ask(
     for number, question in enumerate(questions):
         state, first = question.report.new_state(), part.first + number * part.slots
         block = blocks[number] - (-full * part.slots // rows)
-        pipelines[number].count(tail[first : first + part.slots], stream, block, state, check)
+        recipes[number].count_block(tail[first : first + part.slots], stream, block, state, check)
         for states in parts:
             question.report.combine(state, states[number])
-        groups.append(Group(question, question.aggregator().add([state], sizes[number])))
+        groups.append(Group(question, aggregator_with(question, [state], sizes[number])))
     return tuple(groups)
 
 
@@ -118,7 +119,9 @@ def simulate(
         answers = question.aggregator()
         if isinstance(question, Residue | Bins):
             probabilities = ReportDistribution([question]).reports(mu, sigma).value[0]
-            answers.add([generator.multinomial(size, probabilities / probabilities.sum())], size)
+            answers = aggregator_with(
+                question, [generator.multinomial(size, probabilities / probabilities.sum())], size
+            )
         else:
             for start in range(0, size, DRAWN_ROWS):
                 records = generator.normal(mu, sigma, min(DRAWN_ROWS, size - start))

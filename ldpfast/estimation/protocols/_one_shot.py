@@ -7,32 +7,25 @@ mechanism, which can be merged and saved. `Problem.conclude` turns the counts in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
-
-import numpy as np
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 from ... import _check, _schema
 from ..._typing import AnyArray
 from ..._warnings import warn
-from ...domains import Domain
+from ...domains import Clipped, Domain
 from ...mechanisms import Mechanism
-from ...mechanisms._pipeline import Clipped, Kernel, Pipeline, warn_clipped
-from ...mechanisms._record_question import RecordQuestion
-from ...privacy import Guarantee
-from ...reports import Aggregator
+from ...mechanisms._kernel import Kernel
+from ...mechanisms._recipe import RecordRecipe
+from ...reports import Counted, Format, Label, Question, recipe_of
 from ...reports._question import Result
-from ...results import AnyDebiasing, Estimate, SmallSampleWarning
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
-
-    from ...mechanisms._draws import Counts
+from ...results import Estimate, SmallSampleWarning
 
 CLIPPED_ROWS = 1 << 17  # records that are counted at a time
 FEW_REPORTS = 100  # below this number, normal intervals are not reliable
 
 
-class Problem(RecordQuestion[Result]):
+class Problem(Question[Result]):
     """Base class of problems in which each person answers one question once.
 
     Attributes
@@ -43,10 +36,11 @@ class Problem(RecordQuestion[Result]):
         Domain of the records.
     """
 
-    kind: ClassVar[str] = "problem"
+    _kind: ClassVar[str] = "problem"
     mechanism: Mechanism
     domain: Domain
-    _pipeline: Pipeline
+    report: Format
+    _recipe: RecordRecipe
 
     def _define(
         self,
@@ -64,19 +58,12 @@ class Problem(RecordQuestion[Result]):
         `_encode`.
         """
         self._set(**{name: _check.plain(value) for name, value in self._parameters().items()})
-        inner = mechanism._pipeline
         translates = kernel is None and type(self)._encode is not Problem._encode
-        pipeline = Pipeline(
-            domain,
-            kernel or inner.kernel,
-            inner.encode,
-            1 if kernel else max(inner.width, mechanism.domain.width or 1),
-            inner.first_block,
-            self._encode if translates else None,
-            None if kernel else mechanism.domain,
-            truncates,
+        recipe = recipe_of(mechanism).of(
+            domain, self._encode if translates else None, kernel=kernel, truncates=truncates
         )
-        self._set(mechanism=mechanism, report=mechanism.report, domain=domain, _pipeline=pipeline, **values)
+        recipe = replace(recipe, label=Label(self.schema, self.__repr__))
+        self._set(mechanism=mechanism, report=recipe.report, domain=domain, _recipe=recipe, **values)
 
     @classmethod
     def _from_packed(cls, arguments: dict[str, Any]) -> Self:
@@ -95,54 +82,12 @@ class Problem(RecordQuestion[Result]):
         """Encode valid records for the mechanism; each row depends on its own record only."""
         return records
 
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        """Return the state of the reports of many people, as `Mechanism.report_state` of the encoded records."""
-        inner = self.mechanism
-        if self._pipeline.kernel is not inner._pipeline.kernel:
-            raise ValueError(
-                f"mechanism must encode records before it privatizes them, got {self!r}: it does both at once. Privatize and "
-                "count a sample of records instead"
-            )
-        encoded = inner.domain.convert(self._encode(records))
-        if self._pipeline.always_clip:
-            encoded = inner.domain.clip(encoded)
-        return inner.report_state(encoded, people, generator)
-
-    def _kernel_dtype(self, records: AnyArray) -> np.dtype[Any]:
-        return self.mechanism.domain.kernel_dtype(self._encode(self.domain.convert(records[:0])))
-
-    @property
-    def debiasing(self) -> AnyDebiasing | None:
-        """Map from reports to unbiased numbers: that of the mechanism."""
-        return self.mechanism.debiasing
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        """Interval that holds each coordinate of the expected decoded report, before `conclude`."""
-        return self.mechanism.value_range
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Guarantee of each person: local differential privacy of one report, from the integers of the coins."""
-        return self.mechanism.guarantee
-
     def _convert(self, mean: Estimate[Any]) -> Result:
         """Return the estimate from the mean of the decoded reports of the mechanism, for problems that keep `conclude`."""
         raise NotImplementedError(f"{type(self).__name__} must define _convert or conclude")
 
-    def conclude(self, counted: Aggregator) -> Result:
-        """Return the estimate of the problem from counted reports. Users call ``counted.estimate()``.
-
-        Parameters
-        ----------
-        counted : Aggregator
-            Aggregator of this problem with at least one report.
-
-        Returns
-        -------
-        estimate : Estimate
-        """
-        return self._convert(counted.decoded_mean())
+    def _conclude(self, counted: Counted) -> Result:
+        return self._convert(self._recipe.mean(counted))
 
 
 def warn_few(n: int, least: int, what: str) -> None:
@@ -153,7 +98,7 @@ def warn_few(n: int, least: int, what: str) -> None:
 
 def warn_clipped_records(domain: Domain, records: AnyArray) -> None:
     """Warn if some results of ``domain.records`` were clipped, with their share."""
-    clipped = Clipped(0, 0)
+    clipped = Clipped()
     for start in range(0, len(records), CLIPPED_ROWS):
         clipped = clipped.plus(domain.clipped(domain.convert(records[start : start + CLIPPED_ROWS])))
-    warn_clipped(len(records), clipped)
+    clipped.warn(len(records))

@@ -28,7 +28,7 @@ WHAT = "a sequential protocol"
 class Sequential(Described, ABC):
     """Base class of servers that process one answer at a time."""
 
-    kind: ClassVar[str] = "protocol"
+    _kind: ClassVar[str] = "protocol"
 
     def __init__(self) -> None:
         self._kernel = self._compile()

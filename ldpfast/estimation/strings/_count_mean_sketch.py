@@ -8,7 +8,7 @@ from typing import Any
 
 from ...domains import Strings
 from ...privacy import Guarantee
-from ...reports import Aggregator
+from ...reports import Counted
 from ...results import SHARES
 from .._frequencies import FrequencyEstimate
 from ._decoded import DecodedSketch
@@ -165,7 +165,7 @@ class CountMeanSketch(StringProblem[SketchEstimate]):
     def _reports_about_strings(self, n: int, liars: int) -> float:
         return n
 
-    def conclude(self, counted: Aggregator) -> SketchEstimate:
+    def _conclude(self, counted: Counted) -> SketchEstimate:
         """Return what the reports say about strings. Users call ``counted.estimate()``.
 
         Parameters

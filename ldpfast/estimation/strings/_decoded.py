@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..._typing import AnyArray, Floats
 from ...mechanisms import SketchResponse
-from ...reports import Aggregator
+from ...reports import Counted
 from ...results import BoundedSum
 from ._collisions import WithCollisions
 
@@ -40,9 +40,9 @@ class DecodedSketch:
     hits: NDArray[np.int64]
 
     @classmethod
-    def of(cls, mechanism: SketchResponse, counted: Aggregator, part: int) -> DecodedSketch:
+    def of(cls, mechanism: SketchResponse, counted: Counted, part: int) -> DecodedSketch:
         """Return the reports of a part from the counts of all codes."""
-        return cls(mechanism, part, *mechanism.supports(counted._states[0], part))
+        return cls(mechanism, part, *mechanism.supports(counted.states[0], part))
 
     @property
     def n(self) -> int:

@@ -15,7 +15,7 @@ from ..._table import printable
 from ..._typing import Floats
 from ..._warnings import warn
 from ...domains import Strings
-from ...reports import Aggregator
+from ...reports import Counted
 from ...results import SHARES, IntervalRule, Normal, SmallSampleWarning
 from .._frequencies import FrequencyEstimate
 from ._count_mean_sketch import SketchEstimate
@@ -237,7 +237,7 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
     def _reports_about_strings(self, n: int, liars: int) -> float:
         return (n - liars) / 2 + liars
 
-    def conclude(self, counted: Aggregator) -> HeavyHittersEstimate:
+    def _conclude(self, counted: Counted) -> HeavyHittersEstimate:
         """Return the strings that many people have. Users call ``counted.estimate()``.
 
         Parameters
@@ -259,7 +259,7 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
         """
         return self.searched(counted)[0]
 
-    def searched(self, counted: Aggregator) -> tuple[HeavyHittersEstimate, SketchEstimate]:
+    def searched(self, counted: Counted) -> tuple[HeavyHittersEstimate, SketchEstimate]:
         """Return the result of `conclude`, and what the reports about whole strings say about strings that are named.
 
         Shares of the latter are valid for strings that were not chosen by a look at the former.

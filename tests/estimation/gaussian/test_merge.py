@@ -7,6 +7,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast.estimation import GaussianMean, MedianSGD
+from ldpfast.reports import aggregator_with
 
 from ...support.cases import each
 from ...support.errors import raises
@@ -97,7 +98,8 @@ def test_merge_that_overflows_changes_nothing():
     """The overflow is in a later group."""
     server, other = answer(make(KNOWN), 0, 10), answer(make(KNOWN), 0, 10)
     for one in (server, other):
-        one._open()[2].answers.add([np.array([(1 << 61) + 5, 0, 0, 0])], (1 << 61) + 5)
+        group = one._open()[2]
+        group.answers.merge(aggregator_with(group.question, [np.array([(1 << 61) + 5, 0, 0, 0])], (1 << 61) + 5))
     before = server.to_bytes(), other.to_bytes()
     with pytest.raises(ValueError, match=r"^an aggregator must hold fewer than 2\^62 reports"):
         server.merge(other)

@@ -13,6 +13,7 @@ import ldpfast as ldp
 from ldpfast.estimation.gaussian._design import Located, Model
 from ldpfast.estimation.gaussian._group import Group
 from ldpfast.estimation.gaussian._paper import Paper
+from ldpfast.reports import aggregator_with
 
 from ...support.gaussian import difficult_means, level_counts
 
@@ -22,7 +23,7 @@ SEED = 20261123
 def groups_of(levels, counts):
     """The groups of the search with these counts."""
     return tuple(
-        Group(question, question.aggregator().add([row], int(row.sum())))
+        Group(question, aggregator_with(question, [row], int(row.sum())))
         for question, row in zip(levels.questions, counts.reshape(len(levels), 4), strict=True)
     )
 

@@ -15,6 +15,7 @@ from ldpfast import _coins
 from ldpfast.estimation import GaussianMean
 from ldpfast.estimation.gaussian import _design, _distribution, _fit, _group, _levels, _paper, _robust, _storage
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
+from ldpfast.reports import aggregator_with
 
 from ...support.cases import each
 from ...support.gaussian import KNOWN, N, answer, make, normals, quiet
@@ -61,7 +62,7 @@ def add_expected_counts(server):
             counts = np.rint(
                 1e12 * _distribution.ReportDistribution([group.question]).reports(3.7, 2.0).value[0]
             ).astype(np.int64)
-            group.answers.add([counts], int(counts.sum()))
+            group.answers.merge(aggregator_with(group.question, [counts], int(counts.sum())))
 
 
 def test_second_questions_depend_on_counts_only(options):

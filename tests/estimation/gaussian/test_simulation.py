@@ -34,11 +34,14 @@ class RecordingPipeline:
         self.pipeline, self.kernel = pipeline, pipeline.kernel
         self.records, self.blocks = [], []
 
-    def count(self, records, stream, block, state, check):
+    def __getattr__(self, name):
+        return getattr(object.__getattribute__(self, "__dict__")["pipeline"], name)
+
+    def count_block(self, records, stream, block, state, check):
         self.records.append(records.copy())
         first = self.pipeline.first_block + block
         self.blocks += range(first, first - (-len(records) // self.kernel.rows))
-        self.pipeline.count(records, stream, block, state, check)
+        self.pipeline.count_block(records, stream, block, state, check)
 
 
 @pytest.fixture
@@ -47,15 +50,15 @@ def recorded(monkeypatch):
     pipelines = []
 
     def recording_ask(plan, part, questions, *rest):
-        originals = [question._pipeline for question in questions]
+        originals = [question._recipe for question in questions]
         for question, original in zip(questions, originals, strict=True):
             pipelines.append(RecordingPipeline(original))
-            object.__setattr__(question, "_pipeline", pipelines[-1])
+            object.__setattr__(question, "_recipe", pipelines[-1])
         try:
             return ask(plan, part, questions, *rest)
         finally:
             for question, original in zip(questions, originals, strict=True):
-                object.__setattr__(question, "_pipeline", original)
+                object.__setattr__(question, "_recipe", original)
 
     monkeypatch.setattr(_gaussian_mean, "ask", recording_ask)
     return pipelines

@@ -19,7 +19,7 @@ from ldpfast.estimation import (
     TruncatedMean,
     VectorMean,
 )
-from ldpfast.mechanisms import _pipeline
+from ldpfast.mechanisms import _recipe as _pipeline
 
 from ...support.cases import each
 from ...support.examples import assert_same, assert_same_estimate

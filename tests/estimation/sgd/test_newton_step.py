@@ -74,7 +74,7 @@ def test_a_run_equals_the_estimate_from_the_reports_of_its_parts(noise, epsilon)
     inverse = np.linalg.inv(second.matrix(hessian_sum))
     np.testing.assert_allclose(estimate.value, position - inverse @ slope, rtol=1e-9)
     step, spread = inverse @ slope, second.variances / 600
-    variance = first.ball.report_variance(np.zeros((1, 3)))[0, 0]
+    variance = first.ball._recipe.variance(np.zeros((1, 3)))[0, 0]
     if noise == "half-space":
         assert variance == pytest.approx(first.ball.scale**2 / 3, rel=1e-12)
         inner = np.eye(3) * variance / 2400

@@ -13,7 +13,7 @@ from .._core.survey import Column
 from .._extras import optional
 from .._frames import Coded, arrow_array, arrow_buffers, package_of
 from .._typing import Floats
-from ._questions import ColumnQuestion
+from ._columns import QuestionColumn
 
 EPOCH = date(1970, 1, 1)
 
@@ -33,11 +33,15 @@ def texts_of(numbers: Sequence[float]) -> list[str]:
     return short if len(set(short)) == len(numbers) else [repr(number) for number in numbers]
 
 
-class NumberQuestion(ColumnQuestion):
+class NumberColumn(QuestionColumn):
     """Base class of questions whose cells are numbers in a declared interval."""
 
     outside: ClassVar[str] = "is outside. clip=True moves numbers to the nearest end"
     clipped: ClassVar[str] = "numbers were moved to the nearest end"
+
+    def answer_text(self) -> str:
+        low, high = self.valid_range()
+        return f"a number from {low:g} to {high:g}"
 
     def read(self, name: str, values: Any, *, clip: bool = False) -> Column:
         if isinstance(values, Coded):
@@ -78,7 +82,7 @@ def _number(value: Any, valid: tuple[float, float]) -> float:
         return float("nan")
 
 
-def _numbers(name: str, question: NumberQuestion, values: Any) -> Column:
+def _numbers(name: str, question: NumberColumn, values: Any) -> Column:
     if isinstance(values, np.ndarray):
         plain = values.view(np.uint8) if values.dtype == np.bool_ else values
         return Column(plain.dtype.name, plain, None, 0, len(plain))

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from .._core.survey import MISSING, UNDECLARED, Column
 from .._extras import optional
 from .._frames import Coded, arrow_buffers, package_of, python_values
-from ._questions import ColumnQuestion
+from ._columns import QuestionColumn
 
 MAX_ENTRIES = 1 << 16  # of a table of symbols for integers
 
 
-class SymbolQuestion(ColumnQuestion):
+class SymbolColumn(QuestionColumn):
     """Base class of questions whose cells are declared values."""
 
     def read(self, name: str, values: Any, *, clip: bool = False) -> Column:
@@ -65,7 +65,7 @@ class SymbolQuestion(ColumnQuestion):
 class Symbols:
     """The symbols of values: of declared labels, of missing values, and of others."""
 
-    def __init__(self, question: SymbolQuestion, clip: bool) -> None:
+    def __init__(self, question: SymbolColumn, clip: bool) -> None:
         self.cells = question.cells
         self.codes = {cell: code for code, cell in enumerate(question.cells)}
         self.missing = len(question.cells) if question.optional else MISSING

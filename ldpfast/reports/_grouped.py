@@ -1,100 +1,25 @@
-"""Counts of groups of people: what is collected in one pass, and the aggregators of the groups."""
+"""The server's state for groups of people who answered the same question."""
 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _schema
 from .._envelope import seal, unseal
-from .._frames import By, Groups, read_by
+from .._frames import By, read_by
 from .._table import Table
-from .._typing import AnyArray
 from .._warnings import warn
-from ..results import People, SmallSampleWarning, new_count
-from ._aggregator import (
-    MAX_REPORTS,
-    Aggregator,
-    packed_states,
-    read_question,
-    require_equal,
-    unpacked_states,
-)
-from ._batches import new_names, read_batches
+from ..results import SmallSampleWarning
+from ._aggregator import Aggregator
+from ._batches import read_batches
+from ._counts import MAX_REPORTS, Counts, read_question, require_equal, require_room
 from ._grouped_results import GroupedResults, in_order
 
-if TYPE_CHECKING:
-    from ._question import Question
-
-MAX_BYTES = 1 << 30  # of the counts of all groups
 MAGIC = b"LDPGRUP\x01"  # the last byte is the version of the layout
-
-
-class Collected:
-    """The counts of one pass over people, and how many of their records were clipped.
-
-    Attributes
-    ----------
-    question : Question
-    groups : Groups or None
-        The groups of people; None for one group of all.
-    states : list of ndarray
-        The arrays of `Question.state_layouts`, each with one row per group.
-    n : ndarray of int64
-        Number of people of each group.
-    clipped : dict of str to int
-        Number of clipped records by their kind or question.
-    """
-
-    def __init__(self, question: Question[Any], groups: Groups | None) -> None:
-        self.question, self.groups = question, groups
-        self.clipped: dict[str, int] = {}
-        self.n = np.zeros(1 if groups is None else 0, np.int64)
-        self.states: list[AnyArray] = [
-            np.zeros((len(self.n), *shape), dtype) for shape, dtype in question.state_layouts
-        ]
-
-    def members(self, column: Any) -> tuple[NDArray[np.uint32] | None, int]:
-        """Return the number of the group of each row, and the number of groups, for which there are then rows of counts."""
-        if self.groups is None:
-            return None, 1
-        numbers = self.groups.numbers(column)
-        new = len(self.groups.values) - len(self.n)
-        if new:
-            require_room(self.question, len(self.groups.values))
-            self.n, *self.states = (_with_empty_groups(counts, new) for counts in (self.n, *self.states))
-        return numbers, len(self.n)
-
-    def add_clipped(self, counts: Mapping[str, int]) -> None:
-        """Add numbers of clipped records."""
-        for name, count in counts.items():
-            self.clipped[name] = self.clipped.get(name, 0) + count
-
-    def aggregator(self) -> Aggregator | GroupedAggregator:
-        """Return the aggregator of all people, or the aggregators of the groups."""
-        if self.groups is None:
-            return Aggregator.of_states(self.question, [state[0] for state in self.states], int(self.n[0]))
-        return GroupedAggregator(self.question, self.groups.values, self.states, self.n, by=self.groups.by)
-
-
-def require_room(question: Question[Any], groups: int) -> None:
-    """Raise if the counts of so many groups would have more than `MAX_BYTES`."""
-    each = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in question.state_layouts)
-    if groups > 1 and groups * each > MAX_BYTES:
-        raise ValueError(
-            f"by must divide people into at most {max(1, MAX_BYTES // each)} groups, because the counts of a group have "
-            f"{each / 1e6:.3g} MB and those of all groups at most {MAX_BYTES / 1e9:.3g} GB, got {groups}"
-        )
-
-
-def _with_empty_groups(counts: AnyArray, new: int) -> AnyArray:
-    """Return counts with one row per group, and rows of zeros for new groups."""
-    return np.concatenate([counts, np.zeros((new, *counts.shape[1:]), counts.dtype)])
 
 
 class GroupedAggregator(Mapping[Any, Aggregator]):
@@ -122,20 +47,13 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
     {'N': 2, 'S': 3, 'W': 1}
     """
 
-    def __init__(
-        self,
-        question: Question[Any],
-        values: Sequence[Any],
-        states: list[AnyArray],
-        n: NDArray[np.int64],
-        *,
-        by: By | None = None,
-    ) -> None:
-        self.question, self.by = question, by
-        self._numbers = {value: i for i, value in enumerate(values)}
-        self._states, self._n = states, n
-        self._batches: set[str] = set()
-        self._people = People.of(new_count())
+    def __init__(self, counts: Counts, *, by: By | None = None) -> None:
+        self._counts, self.by = counts, by
+
+    @property
+    def question(self) -> Any:
+        """What the reports answer."""
+        return self._counts.question
 
     @classmethod
     def of(cls, aggregators: Mapping[Any, Aggregator], *, by: By | None = None) -> Self:
@@ -181,46 +99,41 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         for one in counted[1:]:
             require_equal(counted[0].question, one.question)
         require_room(counted[0].question, len(counted))
-        states = [np.stack(parts) for parts in zip(*(one._states for one in counted), strict=True)]
-        n = np.array([one.n for one in counted], np.int64)
-        if sum(n.tolist()) >= MAX_REPORTS:
-            raise ValueError(f"aggregators must hold fewer than 2^62 reports, got {sum(n.tolist())}")
-        found = cls(counted[0].question, list(aggregators), states, n, by=names)
-        found._people = counted[0]._people
-        for one in counted:
-            if found._batches & one._batches:
+        parts = [one._counts for one in counted]
+        if (total := sum(one.n for one in counted)) >= MAX_REPORTS:
+            raise ValueError(f"aggregators must hold fewer than 2^62 reports, got {total}")
+        states = [np.concatenate(rows) for rows in zip(*(part.states for part in parts), strict=True)]
+        n = np.concatenate([part.n for part in parts])
+        found = Counts.of(counted[0].question, list(aggregators), states, n)
+        found.people = parts[0].people
+        for part in parts:
+            if found.batches & part.batches:
                 raise ValueError(
                     "aggregators must hold no batch that another one holds: give the parts of a batch other names"
                 )
-            found._batches |= one._batches
-            found._people = found._people.joined(one._people)
-        return found
+            found.batches |= part.batches
+            found.people = found.people.joined(part.people)
+        return cls(found, by=names)
 
     @property
     def n(self) -> int:
         """Number of people in all groups."""
-        return int(self._n.sum())
+        return self._counts.total
 
     def __getitem__(self, value: Any) -> Aggregator:
-        number = self._numbers[value]
-        found = Aggregator.of_states(self.question, [s[number].copy() for s in self._states], int(self._n[number]))
-        found._batches, found._people = set(self._batches), self._people.group(value)
-        return found
+        found = self._counts.taken([value])
+        found.places, found.people = {None: 0}, self._counts.people.group(value)
+        return Aggregator._of(found)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._numbers)
+        return iter(self._counts.places)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._counts.places)
 
     def ordered(self, values: Sequence[Any]) -> GroupedAggregator:
         """Return the aggregators with the groups in another order."""
-        places = [self._numbers[value] for value in values]
-        ordered = type(self)(
-            self.question, values, [state[places] for state in self._states], self._n[places], by=self.by
-        )
-        ordered._batches, ordered._people = set(self._batches), self._people
-        return ordered
+        return type(self)(self._counts.taken(values), by=self.by)
 
     def merge(self, other: GroupedAggregator, *, batch: str | None = None) -> Self:
         """Add the people of other groups of the same question. Groups of the same value are joined.
@@ -247,36 +160,15 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             raise TypeError(f"other must be a GroupedAggregator, got {type(other).__name__}")
         if other is self:
             raise ValueError("other must be another aggregator: its reports would count twice")
-        require_equal(self.question, other.question)
-        if self.by is not None and other.by is not None and self.by != other.by:
+        if self.question == other.question and None not in (self.by, other.by) and self.by != other.by:
             raise ValueError(f"other must divide people by the same columns, {self.by!r}, got {other.by!r}")
-        names = other._batches | new_names(self._batches | other._batches, batch)
-        if names & self._batches:
-            raise ValueError(
-                f"other must hold no batch that was already counted, got {len(names & self._batches)} of them"
-            )
-        if self.n + other.n >= MAX_REPORTS:
-            raise ValueError(f"an aggregator must hold fewer than 2^62 reports, got {self.n + other.n}")
-        numbers = dict(self._numbers)
-        places = np.array([numbers.setdefault(value, len(numbers)) for value in other], np.intp)
-        new = len(numbers) - len(self)
-        if new:
-            require_room(self.question, len(numbers))
-        n, *states = (_with_empty_groups(counts, new) for counts in (self._n, *self._states))
-        joined = [state[places] for state in states]
-        self.question.combine(joined, other._states)
-        for state, part in zip(states, joined, strict=True):
-            state[places] = part
-        n[places] += other._n
-        self._numbers, self._states, self._n = numbers, states, n
+        self._counts.merge(other._counts, batch)
         self.by = other.by if self.by is None else self.by
-        self._batches |= names
-        self._people = self._people.joined(other._people)
         return self
 
     def name_batch(self, batch: str) -> Self:
         """Remember the name of the batch that all groups hold; see `Aggregator.update`."""
-        self._batches |= new_names(self._batches, batch)
+        self._counts.name_batch(batch)
         return self
 
     def estimate(self, **options: Any) -> GroupedResults:
@@ -296,20 +188,19 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         SmallSampleWarning
             If groups are left out because nobody is in them.
         """
-        empty = {value for value, n in zip(self, self._n.tolist(), strict=True) if not n}
+        empty = {value for value, n in zip(self, self._counts.n.tolist(), strict=True) if not n}
         if empty:
             listed = ", ".join(map(repr, in_order(empty)[:20])) + (", ..." if len(empty) > 20 else "")
             warn(f"groups are left out because nobody is in them: {listed}", SmallSampleWarning)
-        # Later calls of `merge` do not change these results: they replace the arrays.
-        counted = type(self)(self.question, list(self), self._states, self._n, by=self.by)
-        counted._people = self._people
+        counted = self.ordered(list(self))  # a copy, which later calls of `merge` do not change
         return GroupedResults(in_order(value for value in self if value not in empty), counted, options)
 
     def stacked_table(self, values: Sequence[Any], confidence: float, simultaneous: bool) -> Table | None:
         """Return the table of the results of some groups, computed for all of them at once; None if the question cannot."""
-        places = [self._numbers[value] for value in values]
-        counted = Aggregator.of_states(self.question, [state[places] for state in self._states], self._n[places])
-        return self.question.table_of_groups(values, counted, confidence, simultaneous)
+        places = [self._counts.places[value] for value in values]
+        counted = self._counts.of_rows(places)
+        table: Table | None = self.question._table_of_groups(values, counted, confidence, simultaneous)
+        return table
 
     def to_bytes(self) -> bytes:
         """Return the schema of the question, the groups and their counts as bytes, with a checksum.
@@ -327,11 +218,11 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         header = {
             "by": _schema.pack(self.by),
             "groups": [_schema.pack(value) for value in self],
-            "n": self._n.tolist(),
+            "n": self._counts.n.tolist(),
             "schema": self.question.schema(),
-            "batches": sorted(self._batches),
+            "batches": sorted(self._counts.batches),
         }
-        return seal(MAGIC, header, packed_states(self._states))
+        return seal(MAGIC, header, self._counts.packed())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> GroupedAggregator:
@@ -369,13 +260,12 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         except (TypeError, ValueError) as error:
             raise ValueError(f"data must be the bytes of the aggregators of groups: {error}") from error
         question = read_question(header["schema"])
-        states = unpacked_states(question, (len(values),), payload)
-        for number, count in enumerate(n):
-            if not question.is_possible([state[number] for state in states], count):
-                raise ValueError(f"data must hold states that groups can have; group {values[number]!r} has another")
-        found = cls(question, values, states, np.array(n, np.int64), by=by)
-        found._batches = batches
-        return found
+        counts = Counts.unpacked(question, values, n, payload)
+        for number, value in enumerate(values):
+            if not counts.is_possible(number):
+                raise ValueError(f"data must hold states that groups can have; group {value!r} has another")
+        counts.batches = batches
+        return cls(counts, by=by)
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
@@ -383,14 +273,16 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupedAggregator):
             return NotImplemented
-        same = (
-            (self.question, self.by) == (other.question, other.by)
-            and self._batches == other._batches
-            and set(self) == set(other)
-        )
-        return same and all(self[value] == other[value] for value in self)
+        return self.by == other.by and self._counts == other._counts
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<GroupedAggregator of {self.question!r}: {len(self)} groups, n = {self.n}>"
+
+
+def aggregator_of(counts: Counts) -> Aggregator | GroupedAggregator:
+    """Return the aggregator of all people, or the aggregators of the groups, that keeps counts."""
+    if counts.groups is None:
+        return Aggregator._of(counts)
+    return GroupedAggregator(counts, by=counts.groups.by)

@@ -1,25 +1,35 @@
-"""The loop over large arrays of records: check, encode, privatize and count them piece by piece."""
+"""The recipe of mechanisms and problems: one record per person becomes one report, which is counted, piece by piece."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _check, _threads
 from .._core.stream import Stream
-from .._person_keys import PIECE_ROWS, QuestionKeys, value_fields
+from .._frames import Groups, read_by, require_one_index, whole_column
+from .._person_keys import PIECE_ROWS, QuestionKeys, is_personal, value_fields
 from .._random import keeps_state, open_stream
-from .._typing import AnyArray
-from .._warnings import warn
-from ..domains import FLOAT32, FLOAT64, Categories, Domain, Strings
-from ..reports import Format
-from ..results import ClippedWarning
+from .._typing import AnyArray, Floats
+from ..domains import FLOAT32, FLOAT64, Categories, Clipped, Domain, Strings
+from ..privacy import Guarantee
+from ..privacy._two_level import TwoLevel
+from ..reports import Counted, Counts, Decoding, Format, Label, Recipe, _labels
+from ..reports._recipe import StateLayout
+from ..results import AnyDebiasing, Estimate
+from ._draws import Counts as PeoplePer
+from ._kernel import Kernel
+from ._law import Fused, Law
+from ._records import Records
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .._typing import RNGLike
 
 EXACT = 1 << 53  # integers up to this size are exact in doubles
@@ -30,27 +40,9 @@ NUMBER, CATEGORY, VECTOR, TEXT = "number", "category", "vector", "text"  # forms
 PIECE_BYTES = 1 << 20  # bytes of records per piece, so that a piece stays in cache for all steps
 
 
-class Kernel(Protocol):
-    """Interface of kernels, compiled or in Python."""
-
-    @property
-    def rows(self) -> int:
-        """Number of records per block. Blocks share no random words."""
-
-    @property
-    def checks(self) -> bool:
-        """Whether the kernel checks and clips records: the results of `privatize` and `run` tell that all are valid."""
-
-    def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray, clip: bool = False) -> bool: ...
-    def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray, clip: bool = False) -> bool: ...
-    def privatize_each(self, keys: AnyArray, x: AnyArray, out: AnyArray) -> bool: ...
-
-
 @dataclass(frozen=True, eq=False)
-class Pipeline:
-    """A domain, the encoding of its records, and the kernel that privatizes the encoded records.
-
-    A problem translates its records to records of a mechanism. A mechanism encodes its records for its kernel.
+class RecordRecipe(Recipe):
+    """How one record of a person becomes a report of one format: a domain, an encoding, a kernel, a format, and their law.
 
     Attributes
     ----------
@@ -58,6 +50,19 @@ class Pipeline:
         Domain of the records.
     kernel : Kernel
         Kernel for encoded records.
+    report : Format
+        Format of the reports, which also counts them.
+    debiasing : Debiasing, MatrixDebiasing, NumberDebiasing, SupportDebiasing or None
+        Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers.
+    value_range : tuple of float
+        Interval that holds each coordinate of the expected decoded report.
+    loss : float or Guarantee
+        Exact epsilon of one report, or another guarantee.
+    law : Law
+        Distribution of the reports, as far as it is known.
+    label : Label
+    coin : dataclass or None
+        The integers from which the guarantee is computed.
     encode : callable or None
         Function from converted records of the mechanism to input of the kernel, where row i depends on record i alone.
     width : int
@@ -67,31 +72,239 @@ class Pipeline:
         word.
     translate : callable or None
         Function from converted records to records of the mechanism, which reads invalid ones, too.
-    mechanism_domain : Domain or None
+    inner : Domain or None
         Domain of the records of the mechanism, if it is another one.
     always_clip : bool
-        Whether translated records can be outside of `mechanism_domain`, and are clipped to it.
+        Whether translated records can be outside of `inner`, and are clipped to it.
     """
 
     domain: Domain
     kernel: Kernel
+    report: Format
+    debiasing: AnyDebiasing | None
+    value_range: tuple[float, float]
+    loss: float | Guarantee
+    law: Law
+    label: Label
+    coin: Any = None
     encode: Callable[[AnyArray], AnyArray] | None = None
     width: int = 1
     first_block: int = 0
     translate: Callable[[AnyArray], AnyArray] | None = None
-    mechanism_domain: Domain | None = None
+    inner: Domain | None = None
     always_clip: bool = False
+
+    # What follows from the fields -------------------------------------------------------------------------------------
+
+    @cached_property
+    def guarantee(self) -> Guarantee:  # type: ignore[override]
+        """Privacy guarantee of each person."""
+        return Guarantee("local", self.loss) if isinstance(self.loss, float) else self.loss
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """What decoded reports are."""
+        return Decoding(self.debiasing, self.value_range, self.guarantee)
+
+    @cached_property
+    def clips(self) -> bool:
+        """Whether records outside of the domain can be projected on it."""
+        return self.domain.clips
+
+    def of(
+        self,
+        domain: Domain,
+        translate: Callable[[AnyArray], AnyArray] | None,
+        *,
+        kernel: Kernel | None = None,
+        truncates: bool = False,
+    ) -> RecordRecipe:
+        """Return the recipe for records of another domain, which are translated to those of this one, or read by a kernel."""
+        return replace(
+            self,
+            domain=domain,
+            kernel=kernel or self.kernel,
+            law=Fused() if kernel else self.law,
+            width=1 if kernel else max(self.width, self.domain.width or 1),
+            translate=translate,
+            inner=None if kernel else self.domain,
+            always_clip=truncates,
+        )
+
+    def variance(self, records: AnyArray) -> Floats:
+        """Return the variance of one decoded report of each result of ``domain.convert``, per coordinate."""
+        return self.law.variance(self, records)
+
+    def draw(self, records: AnyArray, people: PeoplePer, generator: Generator) -> AnyArray:
+        """Return the counts of the reports of many people, drawn from their distribution.
+
+        The cost depends on the number of different records, not on that of people.
+
+        Parameters
+        ----------
+        records : ndarray
+            Different records, a result of ``domain.convert``.
+        people : ndarray of int64
+            Number of people with each record, > 0.
+        generator : numpy.random.Generator
+            Source of randomness. The counts are simulated, and protect nobody.
+
+        Raises
+        ------
+        ValueError
+            If there is no exact form at such a cost.
+        """
+        if self.inner is not None:
+            records = self.inner.convert(records if self.translate is None else self.translate(records))
+            records = self.inner.clip(records) if self.always_clip else records
+        return self.law.draw(self, records, people, generator)
+
+    @cached_property
+    def worst_variance(self) -> float:
+        """Largest variance of a coordinate of one decoded report, from noise and sampling, over all populations."""
+        return self.law.worst_variance(self)
+
+    @cached_property
+    def two_level(self) -> TwoLevel | None:
+        """Parameters for `privacy.shuffled`; None unless the channel has two levels."""
+        return self.law.two_level()
+
+    def mean(self, counted: Counted, decoding: Decoding | None = None) -> Estimate[Any]:
+        """Return the mean of the decoded reports, of which there is at least one; of some of their numbers by `decoding`."""
+        decoding, state = decoding or self.decoding, counted.states[0]
+        mean: Estimate[Any] = self.report.mean(decoding, state, counted.n)
+        self.report.warn_if_doubtful(decoding, state, mean)
+        return mean
+
+    # The server -------------------------------------------------------------------------------------------------------
+
+    @property
+    def state_layouts(self) -> list[StateLayout]:
+        return [self.report.state_layout]
+
+    def count(self, reports: Any) -> tuple[list[AnyArray], int]:
+        arranged = self.report.arrange(_labels.read(self.report, self.label, reports))
+        return [self.report.count(arranged)], len(arranged)
+
+    def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
+        return _labels.valid_messages(self.report, self.label, messages)
+
+    def message(self, report: Any) -> bytes:
+        accepted = self.report.validate(report)
+        if len(accepted) != 1:
+            raise ValueError(f"report must be one report, got {len(accepted)}")
+        return self.label.head + self.report.pack(accepted).tobytes()
+
+    def to_arrow(self, reports: Any) -> Any:
+        return _labels.to_table(self.report, self.label, reports)
+
+    def from_arrow(self, table: Any) -> AnyArray:
+        return _labels.read_table(self.report, self.label, table)
+
+    def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
+        self.report.combine(states[0], others[0])
+
+    def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
+        return self.report.is_possible(states[0], n)
+
+    def counts(self, states: Sequence[AnyArray]) -> AnyArray:
+        return self.report.counts(states[0])
+
+    # People -----------------------------------------------------------------------------------------------------------
+
+    def privatize(self, x: Any, rng: RNGLike, out: AnyArray | None, clip: bool) -> AnyArray:
+        """Turn records into reports. See `Question.privatize`."""
+        self.domain.check_clip(clip)
+        records, single = self.domain.records(x)
+        n, shape, personal = len(records), self.report.shape, is_personal(rng)
+        # With personal keys the dtype of reports does not depend on that of the records.
+        dtype = self.report.dtype(FLOAT64 if personal else self._kernel_dtype(records))
+        to = None if out is None else _check.output(out, shape if single else (n, *shape), dtype)
+        # Small reports go to a new array first. That takes less time than another pass over the records for the check.
+        small = not clip and to is not None and to.nbytes <= records.nbytes // 2
+        direct = to is not None and not small and _check.is_laid_out(to) and not np.may_share_memory(to, records)
+        reports = to.reshape((n, *shape)) if to is not None and direct else np.empty((n, *shape), dtype)
+        if is_personal(rng):
+            self._of_persons(records, rng.of(self.label.schema, n), reports, clip=clip)
+        else:
+            self._fill(records, rng, reports, clip=clip, check_first=direct)
+        answer = reports[0] if single else reports
+        if out is None or to is None:
+            return answer
+        if not np.may_share_memory(reports, to):
+            to[...] = answer
+        return out
+
+    def _kernel_dtype(self, records: AnyArray) -> np.dtype[Any]:
+        """Return the dtype of the input of the kernel for results of ``domain.records``."""
+        if self.translate is None:
+            return self.domain.kernel_dtype(records)
+        assert self.inner is not None
+        return self.inner.kernel_dtype(self.translate(self.domain.convert(records[:0])))
+
+    def collect(self, new: Callable[[Groups | None], Counts], x: Any, by: Any, rng: RNGLike, clip: bool) -> Counts:
+        self.domain.check_clip(clip)
+        if isinstance(x, Records):
+            counts = new(None if by is None else Groups(read_by(by)))
+            for piece in x.pieces(self.domain.reads_columns, by, rng):
+                with piece.place():
+                    self._collect_piece(counts, piece.x, piece.by, piece.rng, clip)
+            return counts
+        if by is None:
+            counts = new(None)
+            self._collect_piece(counts, x, None, rng, clip)
+            return counts
+        require_one_index({"x": x, "by": by})
+        counts = new(Groups(None))
+        self._collect_piece(counts, x, whole_column("by", by), rng, clip)
+        return counts
+
+    def _collect_piece(self, counts: Counts, x: Any, by: Any, rng: RNGLike, clip: bool) -> None:
+        records, _ = self.domain.records(x)
+        if by is None and not is_personal(rng):
+            states, clipped = self.run(records, rng, self.report.new_state, clip=clip)
+            for state in states:
+                self.combine([counts.states[0][0]], [state])
+            counts.n += len(records)
+        else:
+            reports = self.privatize(x, rng, None, clip).reshape(len(records), *self.report.shape)
+            self.count_groups(counts, reports, by)
+            clipped = self.clipped(records) if clip else Clipped()
+        if clip:
+            counts.add_clipped(clipped._asdict())
+
+    def count_groups(self, counts: Counts, reports: AnyArray, by: Any) -> None:
+        """Add valid reports to the counts of the groups of people, if `by` is a column, or of all people."""
+        members, _ = counts.members(by)
+        if members is not None and len(members) != len(reports):
+            raise ValueError(f"by must have one value per record, got {len(members)} for {len(reports)} records")
+        if members is None:
+            self.combine([counts.states[0][0]], [self.report.count(reports)])
+            counts.n += len(reports)
+            return
+        counts.n += self.report.tally_groups(reports, members, counts.states[0])
+
+    def messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
+        for piece in x.pieces(self.domain.reads_columns, None, rng):
+            with piece.place():
+                reports = self.privatize(piece.x, piece.rng, None, clip)
+            yield _labels.messages_of(self.report, self.label, reports)
+
+    def warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
+        Clipped(**clipped).warn(n)
+
+    # Blocks of records ------------------------------------------------------------------------------------------------
 
     def blocks(self, n: int) -> int:
         """Return the number of record blocks of n records."""
         return -(-n // self.kernel.rows)
 
-    def single(self, x: Any, report: Format, clip: bool) -> AnyArray | None:
+    def single(self, x: Any, clip: bool) -> AnyArray | None:
         """Return the report of one record under a fresh key, without the cost of the general case.
 
         Return None if `x` is not a number, a text or an array that the kernel reads, or if it may be invalid.
         """
-        form, kind = self._single_form, type(x)
+        form, kind, report = self._single_form, type(x), self.report
         record: Any
         number: Any = None
         dtype: np.dtype[Any]
@@ -179,14 +392,12 @@ class Pipeline:
         if clip and not self.kernel.checks:
             converted = self.domain.clip(converted)
         if self.translate is not None:
-            assert self.mechanism_domain is not None
-            converted = self.mechanism_domain.convert(self.translate(converted))
+            assert self.inner is not None
+            converted = self.inner.convert(self.translate(converted))
         encoded = converted if self.encode is None else self.encode(converted)
         return encoded if encoded.flags.aligned else encoded.copy()
 
-    def privatize(
-        self, records: AnyArray, rng: RNGLike | Stream, out: AnyArray, *, clip: bool, check_first: bool
-    ) -> None:
+    def _fill(self, records: AnyArray, rng: RNGLike | Stream, out: AnyArray, *, clip: bool, check_first: bool) -> None:
         """Write the reports of records to `out`, on all threads. Raise if a record is invalid and `clip` is false.
 
         With `check_first` nothing is written to `out` in this case. Otherwise `out` then holds reports of a part of the
@@ -219,7 +430,7 @@ class Pipeline:
 
         _threads.parallel_map(work, len(records), kernel.rows, records.size * self.width)
 
-    def privatize_persons(self, records: AnyArray, keys: QuestionKeys, out: AnyArray, *, clip: bool) -> None:
+    def _of_persons(self, records: AnyArray, keys: QuestionKeys, out: AnyArray, *, clip: bool) -> None:
         """Write the reports of records to `out`, each from a key of its own. Nothing is written if a record is invalid.
 
         `out` has the dtype of reports in double precision: equal values have equal reports, in whatever dtype they come.
@@ -246,7 +457,7 @@ class Pipeline:
         """
         if records.dtype.kind == "f":
             records = records.astype(FLOAT64, copy=False)
-        converted, inner = self.domain.convert(records), self.mechanism_domain or self.domain
+        converted, inner = self.domain.convert(records), self.inner or self.domain
         if self.translate is None:
             values = translated = inner.clip(converted)
         else:
@@ -281,7 +492,7 @@ class Pipeline:
         if any(_threads.parallel_map(is_invalid, len(records), 1, records.size // 8)):
             raise domain.invalid_error(records, can_clip=True)
 
-    def count(
+    def count_block(
         self,
         converted: AnyArray,
         stream: Stream,
@@ -316,43 +527,19 @@ class Pipeline:
         first = stream.take(self.blocks(len(records)))
 
         def work(start: int, stop: int) -> tuple[AnyArray, Clipped]:
-            state, clipped = new_state(), Clipped(0, 0)
+            state, clipped = new_state(), Clipped()
             for at in range(start, stop, step):
                 converted = self._converted(records[at : min(stop, at + step)], records, clip)
-                self.count(converted, stream, first + at // rows, state, check)
+                self.count_block(converted, stream, first + at // rows, state, check)
                 if clip:
                     clipped = clipped.plus(self.domain.clipped(self.domain.convert(converted)))
             return state, clipped
 
         results = _threads.parallel_map(work, len(records), rows, records.size * self.width)
-        return [state for state, _ in results], reduce(Clipped.plus, (found for _, found in results), Clipped(0, 0))
+        return [state for state, _ in results], reduce(Clipped.plus, (found for _, found in results), Clipped())
 
     def clipped(self, records: AnyArray) -> Clipped:
         """Return how many records are not in the domain."""
         step = self.piece_rows(records)
         pieces = (self.domain.convert(records[at : at + step]) for at in range(0, len(records), step))
-        return reduce(Clipped.plus, map(self.domain.clipped, pieces), Clipped(0, 0))
-
-
-class Clipped(NamedTuple):
-    """How many records had NaN, which counts as the center, and how many others were outside of the domain."""
-
-    missing: int
-    outside: int
-
-    def plus(self, other: tuple[int, int]) -> Clipped:
-        """Return the sums of both numbers."""
-        return Clipped(self.missing + other[0], self.outside + other[1])
-
-
-def warn_clipped(n: int, clipped: Clipped) -> None:
-    """Warn if some of n records were clipped."""
-    parts = [
-        f"{count} of {n} records ({count / n:.2g} of all) {what}"
-        for count, what in zip(
-            clipped, ("had NaN, which counts as the center", "were clipped to the domain"), strict=True
-        )
-        if count
-    ]
-    if parts:
-        warn(", and ".join(parts) + ": the estimate is for the changed records", ClippedWarning)
+        return reduce(Clipped.plus, map(self.domain.clipped, pieces), Clipped())
