@@ -14,6 +14,7 @@ from .._typing import Floats
 from ..domains import Interval
 from ..mechanisms import LinfBall
 from ..mechanisms._half_space import half_space_constant
+from ..reports import recipe_of
 from ..results import Estimate
 from ._density import DensityEstimate
 from .protocols import FEW_REPORTS, Problem, warn_few
@@ -171,7 +172,7 @@ class SeriesDensity(Problem[SeriesEstimate]):
                     raise ValueError(f"{name} must be left out where n_terms is given")
             terms = _check.integer("n_terms", self.n_terms, 1, MAX_TERMS)
         mechanism = LinfBall(terms, self.epsilon, radius=BOUND)
-        kernel = privatize.Series(terms, lower, upper, mechanism._heads)
+        kernel = privatize.Series(terms, lower, upper, recipe_of(mechanism).coin.heads)
         self._define(mechanism, Interval(lower, upper), kernel=kernel, terms=terms)
 
     def _convert(self, raw: Estimate[Any]) -> SeriesEstimate:

@@ -77,6 +77,7 @@ class Mechanism(Question[Estimate[Any]]):
         report: Format,
         epsilon_realized: float | None = None,
         debiasing: AnyDebiasing | None = None,
+        value_range: tuple[float, float] | None = None,
         kernel: Kernel | None = None,
         law: Law | None = None,
         encode: Any = None,
@@ -98,8 +99,12 @@ class Mechanism(Question[Estimate[Any]]):
             Format of reports, from `ldpfast.reports`.
         debiasing : Debiasing or MatrixDebiasing, optional
             Debiasing of codes or bits. The default for a mechanism with `channel_rows` is the inverse of its channel.
+        value_range : tuple of float, optional
+            Interval that holds each coordinate of the expected decoded report. The default is that of the domain.
         kernel : Kernel, optional
             Kernel for encoded records. The default calls `privatize_block` for each block.
+        law : Law, optional
+            Distribution of reports. By default it has `channel_rows` and what else the class defines.
         first_block : int
             Number of the first record block. With different numbers, two mechanisms with the same kernel share no
             random word.
@@ -132,7 +137,7 @@ class Mechanism(Question[Estimate[Any]]):
         encode = encode or getattr(self, "encode", None)
         width = max(domain.width or 1, report.shape[0] if encode and report.shape else 1)
         loss = epsilon_realized if type(self).guarantee is Question.guarantee else self.guarantee
-        span, label = getattr(self, "value_range", domain.range), Label(self.schema, self.__repr__)
+        span, label = value_range or getattr(self, "value_range", domain.range), Label(self.schema, self.__repr__)
         parts = domain, kernel, self.report, self.debiasing, span, loss, law, label, coin, encode, width, first_block
         self._set(_recipe=RecordRecipe(*parts))
 

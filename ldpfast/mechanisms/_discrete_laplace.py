@@ -1,23 +1,25 @@
-"""Base class of the discrete Laplace mechanisms, which round records to a grid and add integer noise."""
+"""What the discrete Laplace mechanisms share: records are rounded to a grid, and integer noise is added."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
-from ..domains import Domain
 from ..reports import Grid
-from ._base import Mechanism
 from ._draws import Counts, dot, multinomial, shares_of
-from ._law import no_exact_state
+from ._law import Law, no_exact_state
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 STEPS_PER_EPSILON = 1024  # grid steps in one unit of noise: rounding adds less than 1e-6 of the variance
 
@@ -32,90 +34,113 @@ MAX_DIGITS = 20  # binary digits of noise that is drawn by the counts of all its
 ROUNDING_BITS = 16  # random bits that round a number to the grid
 
 
-class DiscreteLaplace(Mechanism):
-    """A mechanism that adds two-sided geometric noise to numbers on a grid.
+def numbers_of(records: AnyArray) -> AnyArray:
+    """Return records, where they are the numbers that are rounded to the grid."""
+    return records
+
+
+def grid_noise(
+    epsilon: float,
+    use: str,
+    *,
+    dim: int,
+    scalar: bool,
+    lower: float,
+    upper: float,
+    span: int,
+    diameter: int,
+    changes: int,
+    l1_limit: int = 0,
+    radius: float = 0.0,
+    numbers: Callable[[AnyArray], AnyArray] = numbers_of,
+    dependence: str = "",
+    law: type[GridNoiseLaw] | None = None,
+) -> dict[str, Any]:
+    """Return what follows from the grid and the coins, as arguments of `Mechanism.define`.
+
+    Parameters
+    ----------
+    epsilon : float
+    use : str
+        Name of the random streams of the noise.
+    dim : int
+        Numbers per report.
+    scalar : bool
+        Whether a report is a single number, not a row of length 1.
+    lower, upper : float
+        Ends of the grid of one number.
+    span : int
+        Steps from `lower` to `upper`.
+    diameter : int
+        Largest l1 distance of two records after rounding, in steps.
+    changes : int
+        Largest number of coordinates in which two records can differ.
+    l1_limit : int
+        Limit of the l1 norm of a rounded row of the l2 ball, in steps; 0 for none.
+    radius : float
+        Radius of the l2 ball.
+    numbers : callable
+        Function from records to the numbers that are rounded to the grid.
+    dependence : str
+        Why the coordinates of a report are not independent, for an error; empty if they are.
+    law : type, optional
+        Class of the distribution, `GridNoiseLaw` by default.
+    """
+    grid = (upper - lower) / span
+    coins = _coins.geometric(epsilon, diameter, span, changes)
+    kernel = privatize.Laplace(dim, lower, upper, grid, span, l1_limit, radius, coins, use)
+    if grid < 2.0**-48 * max(abs(lower), abs(upper)):
+        raise ValueError(
+            f"lower and upper must be closer to zero for doubles to hold the grid, got {lower!r} and {upper!r}"
+        )
+    noise = grid**2 * coins.noise_variance
+    return {
+        "epsilon_realized": coins.epsilon_realized,
+        "report": Grid(dim, scalar, lower, grid, noise),
+        "kernel": kernel,
+        "law": (law or GridNoiseLaw)(lower, grid, noise, coins, numbers, dependence),
+        "coin": coins,
+        "grid": grid,
+    }
+
+
+@dataclass(frozen=True)
+class GridNoiseLaw(Law):
+    """The distribution of a number on a grid with two-sided geometric noise.
 
     Attributes
     ----------
-    grid : float
-        Step of the grid.
+    lower, grid : float
+        Lower end of the grid, and its step.
+    noise_variance : float
+    coin : GeometricCoins
+    numbers : callable
+        Function from records to the numbers that are rounded to the grid.
+    dependence : str
+        Why the coordinates of a report are not independent; empty if they are.
     """
 
-    report: Grid
+    lower: float
     grid: float
+    noise_variance: float
+    coin: _coins.GeometricCoins
+    numbers: Callable[[AnyArray], AnyArray]
+    dependence: str
 
-    def define_noise(
-        self,
-        domain: Domain,
-        use: str,
-        *,
-        dim: int,
-        scalar: bool,
-        lower: float,
-        upper: float,
-        span: int,
-        diameter: int,
-        changes: int,
-        l1_limit: int = 0,
-        radius: float = 0.0,
-    ) -> None:
-        """Set the attributes that follow from the grid and the coins.
-
-        Parameters
-        ----------
-        domain : Domain
-            Domain of records.
-        use : str
-            Name of the random streams of the noise.
-        dim : int
-            Numbers per report.
-        scalar : bool
-            Whether a report is a single number, not a row of length 1.
-        lower, upper : float
-            Ends of the grid of one number.
-        span : int
-            Steps from `lower` to `upper`.
-        diameter : int
-            Largest l1 distance of two records after rounding, in steps.
-        changes : int
-            Largest number of coordinates in which two records can differ.
-        l1_limit : int
-            Limit of the l1 norm of a rounded row of the l2 ball, in steps; 0 for none.
-        radius : float
-            Radius of the l2 ball.
-        """
-        grid = (upper - lower) / span
-        coins = _coins.geometric(self.epsilon, diameter, span, changes)
-        kernel = privatize.Laplace(dim, lower, upper, grid, span, l1_limit, radius, coins, use)
-        self.define(
-            epsilon_realized=coins.epsilon_realized,
-            domain=domain,
-            report=Grid(dim, scalar, lower, grid, grid**2 * coins.noise_variance),
-            kernel=kernel,
-            coin=coins,
-            grid=grid,
-        )
-        if grid < 2.0**-48 * max(abs(lower), abs(upper)):
-            raise ValueError(
-                f"lower and upper must be closer to zero for doubles to hold the grid, got {lower!r} and {upper!r}"
-            )
-
-    def numbers(self, records: AnyArray) -> AnyArray:
-        """Return the numbers that are rounded to the grid."""
-        return records
-
-    def report_variance(self, records: AnyArray) -> Floats:
-        steps = (self.numbers(records).astype(np.float64) - self.report.lower) / self.grid
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        steps = (self.numbers(records).astype(np.float64) - self.lower) / self.grid
         part = steps - np.floor(steps)
-        return np.asarray(self.report.noise_variance + self.grid**2 * part * (1 - part))
+        return np.asarray(self.noise_variance + self.grid**2 * part * (1 - part))
 
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         """Return the sums of the integers of the reports and of their squares, as words of 64 bits.
 
         People whose numbers are rounded to the same index are counted by the sign and the digits of their noise.
         """
-        if self._coin.digits > MAX_DIGITS:
-            raise no_exact_state(self._recipe, f"its noise has more than 2^{MAX_DIGITS} values")
+        if self.dependence:
+            raise no_exact_state(recipe, self.dependence)
+        if self.coin.digits > MAX_DIGITS:
+            raise no_exact_state(recipe, f"its noise has more than 2^{MAX_DIGITS} values")
         numbers = self.numbers(records).reshape(len(records), -1)
         sums = [self._grid_sums(column, people, generator) for column in numbers.T]
         words = [
@@ -125,7 +150,7 @@ class DiscreteLaplace(Mechanism):
 
     def _grid_sums(self, numbers: AnyArray, people: Counts, generator: Generator) -> tuple[int, int]:
         """Return the sums of the integers of one coordinate and of their squares."""
-        steps = (numbers.astype(np.float64) - self.report.lower) * (1 / self.grid)
+        steps = (numbers.astype(np.float64) - self.lower) * (1 / self.grid)
         parts = np.floor(steps * 2**ROUNDING_BITS + 0.5).astype(np.int64)  # as the kernel rounds them
         up = generator.binomial(people, (parts & (1 << ROUNDING_BITS) - 1) * 2.0**-ROUNDING_BITS)
         below = parts >> ROUNDING_BITS
@@ -145,7 +170,7 @@ class DiscreteLaplace(Mechanism):
 
     def _noise_sums(self, people: int, generator: Generator) -> tuple[int, int]:
         """Return the sums of the geometric variables of some people and of their squares."""
-        coin, total, square, offset = self._coin, 0, 0, 0
+        coin, total, square, offset = self.coin, 0, 0, 0
         values = np.arange(1 << coin.digits)
         while people:
             more = int(generator.binomial(people, coin.carry / _coins.WIDE))
@@ -158,7 +183,6 @@ class DiscreteLaplace(Mechanism):
             people, offset = more, offset + (1 << coin.digits)
         return total, square
 
-    @property
-    def worst_variance(self) -> float:
-        low, high = self._recipe.decoding.value_range
-        return self.report.noise_variance + self.grid**2 / 4 + ((high - low) / 2) ** 2
+    def worst_variance(self, recipe: RecordRecipe) -> float:
+        low, high = recipe.decoding.value_range
+        return self.noise_variance + self.grid**2 / 4 + ((high - low) / 2) ** 2

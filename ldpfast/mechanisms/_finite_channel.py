@@ -17,7 +17,8 @@ from ..domains import Categories
 from ..privacy import Channel
 from ..reports import Codes
 from ..results import MatrixDebiasing
-from ._base import CHANNEL_ENTRIES, Mechanism
+from ._base import Mechanism
+from ._law import CHANNEL_ENTRIES, RowsLaw
 from ._python import integer_weights, right_inverse
 
 
@@ -109,10 +110,8 @@ class FiniteChannel(Mechanism):
             debiasing=MatrixDebiasing(decoding),
             coin=Table(sum(weights[0]), self.rows),
             kernel=None if math.isfinite(channel.epsilon()) else Refusal(),
+            law=RowsLaw(self.rows),
         )
-
-    def channel_rows(self) -> tuple[tuple[int, ...], ...]:
-        return self.rows
 
 
 def _integers(rows: Any) -> list[list[int]]:

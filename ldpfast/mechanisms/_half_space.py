@@ -1,12 +1,21 @@
-"""Constants and checks of the half-space mechanisms for vectors."""
+"""Constants, checks and variances of the mechanisms that report a direction."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import _check
 from .._formulas import half_space_constants
 from .._typing import Floats
+from ..privacy._two_level import TwoLevel
+from ._law import Law
+
+if TYPE_CHECKING:
+    from ._recipe import RecordRecipe
 
 MAX_DIM = 1 << 34  # the packed signs of one row are far below the length of a stream
 
@@ -47,23 +56,39 @@ def check_ball(dim: int, epsilon: float, radius: float) -> tuple[int, float, flo
     return dim, epsilon, radius
 
 
-def variance_of_direction(records: Floats, along: float, across: float, center: float) -> Floats:
-    """Return the variance of the coordinates of decoded reports, from their second moments.
+@dataclass(frozen=True)
+class DirectionLaw(Law):
+    """The distribution of a decoded direction whose second moments depend on the angle to the record alone.
 
-    Parameters
+    Attributes
     ----------
-    records : ndarray, shape (n, dim)
-    along, across : float
-        Second moments of a decoded report in the direction of the record and in each direction across it.
+    moments : callable
+        Function that returns the second moments of a decoded report in the direction of the record and in each direction
+        across it.
     center : float
         Second moment of a coordinate for a record at the center.
+    levels : TwoLevel or None
+        Parameters for `privacy.shuffled`.
     """
-    x = records.astype(np.float64)
-    square = (x**2).sum(axis=1, keepdims=True)
-    share = np.divide(x**2, square, out=np.zeros_like(x), where=square > 0)
-    moments = (along - across) * share + across
-    moments[square[:, 0] == 0] = center
-    return np.asarray(moments - x**2)
+
+    moments: Callable[[], tuple[float, float]]
+    center: float
+    levels: TwoLevel | None
+
+    def variance(self, recipe: RecordRecipe, records: Floats) -> Floats:
+        along, across = self.moments()
+        x = records.astype(np.float64)
+        square = (x**2).sum(axis=1, keepdims=True)
+        share = np.divide(x**2, square, out=np.zeros_like(x), where=square > 0)
+        moments = (along - across) * share + across
+        moments[square[:, 0] == 0] = self.center
+        return np.asarray(moments - x**2)
+
+    def two_level(self) -> TwoLevel | None:
+        return self.levels
+
+    def worst_variance(self, recipe: RecordRecipe) -> float:
+        return max(self.moments())
 
 
 def check_scale(scale: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from ..privacy._two_level import TwoLevel
 from ..reports import Vectors
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale, half_space_constant
+from ._law import Law
+
+if TYPE_CHECKING:
+    from ._recipe import RecordRecipe
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,6 @@ class L2Ball(Mechanism):
     _: KW_ONLY
     radius: float = 1.0
     scale: float = field(init=False, repr=False, compare=False)
-    _heads: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         dim, epsilon, radius = check_ball(self.dim, self.epsilon, self.radius)
@@ -85,23 +89,28 @@ class L2Ball(Mechanism):
             domain=Ball(dim, radius, "l2"),
             report=Vectors(dim, scale),
             kernel=privatize.L2Ball(dim, radius, scale, coin.heads),
+            law=L2BallLaw(dim, scale, coin.heads),
             scale=scale,
             coin=coin,
-            _heads=coin.heads,
         )
 
-    def report_variance(self, records: AnyArray) -> Floats:
+
+@dataclass(frozen=True)
+class L2BallLaw(Law):
+    """The distribution of a direction in one of two half-spaces, of length `scale`."""
+
+    dim: int
+    scale: float
+    heads: int
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
         return np.asarray(self.scale**2 / self.dim - records.astype(np.float64) ** 2)
 
-    @property
     def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`: those of one random bit about a public direction, which is part of the report.
+        # That of one random bit about a public direction, which is part of the report. The worst pair are opposite records. A
+        # record inside the ball is a mixture of two opposite ones. The sign of the rounded inner product with a direction may
+        # be any function of the record and the direction.
+        return TwoLevel.binary(Fraction(self.heads, _coins.WORD - self.heads))
 
-        The worst pair are opposite records. A record inside the ball is a mixture of two opposite ones. The sign of the rounded
-        inner product with a direction may be any function of the record and the direction.
-        """
-        return TwoLevel.binary(Fraction(self._heads, _coins.WORD - self._heads))
-
-    @property
-    def worst_variance(self) -> float:
+    def worst_variance(self, recipe: RecordRecipe) -> float:
         return self.scale**2 / self.dim

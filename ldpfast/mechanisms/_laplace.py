@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from .. import _check
 from ..domains import Interval
 from ..reports import Grid
-from ._discrete_laplace import DiscreteLaplace, grid_steps
+from ._base import Mechanism
+from ._discrete_laplace import grid_noise, grid_steps
 
 
 @dataclass(frozen=True)
-class Laplace(DiscreteLaplace):
+class Laplace(Mechanism):
     """Discrete Laplace noise for a number in an interval, exact on a grid and without the floating-point leak.
 
     Parameters
@@ -70,8 +71,8 @@ class Laplace(DiscreteLaplace):
         lower, upper = _check.interval(self.lower, self.upper)
         self._set(lower=lower, upper=upper, epsilon=_check.positive("epsilon", self.epsilon))
         span = grid_steps(self.epsilon)
-        self.define_noise(
-            Interval(lower, upper),
+        parts = grid_noise(
+            self.epsilon,
             "number",
             dim=1,
             scalar=True,
@@ -81,3 +82,4 @@ class Laplace(DiscreteLaplace):
             diameter=span,
             changes=1,
         )
+        self.define(domain=Interval(lower, upper), **parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,14 +11,18 @@ from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..reports import Grid
-from ._discrete_laplace import DiscreteLaplace, grid_steps
+from ._base import Mechanism
+from ._discrete_laplace import GridNoiseLaw, grid_noise, grid_steps
 from ._response import one_hot
+
+if TYPE_CHECKING:
+    from ._recipe import RecordRecipe
 
 MAX_COLUMNS = 1 << 20
 
 
 @dataclass(frozen=True)
-class LaplaceOneHot(DiscreteLaplace):
+class LaplaceOneHot(Mechanism):
     """Discrete Laplace noise in every entry of the one-hot vector of a category, a baseline for histograms.
 
     `UnaryEncoding` has at most half the variance, and its reports have k bits.
@@ -71,8 +76,8 @@ class LaplaceOneHot(DiscreteLaplace):
         k, epsilon = _check.integer("k", self.k, 2, MAX_COLUMNS), _check.positive("epsilon", self.epsilon)
         self._set(k=k, epsilon=epsilon)
         span = grid_steps(epsilon)
-        self.define_noise(
-            Categories(k),
+        parts = grid_noise(
+            epsilon,
             "one-hot",
             dim=k,
             scalar=False,
@@ -81,17 +86,20 @@ class LaplaceOneHot(DiscreteLaplace):
             span=span,
             diameter=2 * span,
             changes=2,
+            numbers=self.encode,
+            law=OneHotNoiseLaw,
         )
+        self.define(domain=Categories(k), **parts)
 
     def encode(self, records: AnyArray) -> AnyArray:
         return one_hot(records, self.k).astype(np.float32)
 
-    def numbers(self, records: AnyArray) -> AnyArray:
-        return self.encode(records)
 
-    def report_variance(self, records: AnyArray) -> Floats:
-        return np.full((len(records), self.k), self.report.noise_variance)
+class OneHotNoiseLaw(GridNoiseLaw):
+    """The distribution of a one-hot vector with noise: its entries are points of the grid, so nothing is rounded."""
 
-    @property
-    def worst_variance(self) -> float:
-        return self.report.noise_variance + 0.25
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        return np.full((len(records), recipe.report.shape[0]), self.noise_variance)
+
+    def worst_variance(self, recipe: RecordRecipe) -> float:
+        return self.noise_variance + 0.25

@@ -10,13 +10,14 @@ from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Reals
 from ..reports import Grid
-from ._discrete_laplace import DiscreteLaplace, grid_steps
+from ._base import Mechanism
+from ._discrete_laplace import grid_noise, grid_steps
 
 MAX_PERIODS = 2.0**52  # distances from the offset are clipped to this many periods
 
 
 @dataclass(frozen=True)
-class LaplaceResidue(DiscreteLaplace):
+class LaplaceResidue(Mechanism):
     """Discrete Laplace noise on the signed distance of a number from the nearest node of offset + width Z.
 
     This is the published message of the one-round protocol for unknown variance, without the floating-point leak of its
@@ -75,8 +76,8 @@ class LaplaceResidue(DiscreteLaplace):
         _check.interval(-width / 2, width / 2)
         self._set(width=width, offset=offset, epsilon=_check.positive("epsilon", self.epsilon))
         span = grid_steps(self.epsilon)
-        self.define_noise(
-            Reals(self.offset),
+        parts = grid_noise(
+            self.epsilon,
             "residue",
             dim=1,
             scalar=True,
@@ -85,7 +86,9 @@ class LaplaceResidue(DiscreteLaplace):
             span=span,
             diameter=span,
             changes=1,
+            numbers=self.encode,
         )
+        self.define(domain=Reals(self.offset), value_range=(-width / 2, width / 2), **parts)
 
     def encode(self, records: AnyArray) -> Floats:
         """Return signed distances from the nearest node. NaN counts as a node."""
@@ -93,10 +96,3 @@ class LaplaceResidue(DiscreteLaplace):
             periods = np.clip((records.astype(np.float64) - self.offset) / self.width, -MAX_PERIODS, MAX_PERIODS)
         periods[np.isnan(periods)] = 0.0
         return np.asarray((periods - np.rint(periods)) * self.width)
-
-    def numbers(self, records: AnyArray) -> Floats:
-        return self.encode(records)
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return -self.width / 2, self.width / 2

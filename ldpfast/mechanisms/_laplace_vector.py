@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING
 
 from .. import _check, _coins
-from .._typing import AnyArray
 from ..domains import Ball
 from ..reports import Grid
-from ._discrete_laplace import DiscreteLaplace, grid_steps
-from ._draws import Counts
+from ._base import Mechanism
+from ._discrete_laplace import grid_noise, grid_steps
 from ._half_space import check_ball
-from ._law import no_exact_state
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 
 @dataclass(frozen=True)
-class LaplaceVector(DiscreteLaplace):
+class LaplaceVector(Mechanism):
     """Discrete Laplace noise in every coordinate of a vector, a baseline for the half-space mechanisms.
 
     Its variance is smaller than theirs only for epsilon above about 2.26 sqrt(dim).
@@ -83,8 +77,8 @@ class LaplaceVector(DiscreteLaplace):
         norm = _check.choice("norm", self.norm, ("l2", "linf"))
         self._set(dim=dim, epsilon=epsilon, radius=radius, norm=norm)
         span, diameter, limit = _box_steps(dim, epsilon) if norm == "linf" else _ball_steps(dim, epsilon)
-        self.define_noise(
-            Ball(dim, radius, norm),
+        parts = grid_noise(
+            epsilon,
             "vector",
             dim=dim,
             scalar=False,
@@ -95,12 +89,9 @@ class LaplaceVector(DiscreteLaplace):
             changes=dim,
             l1_limit=limit,
             radius=radius,
+            dependence='the coordinates are independent for norm="linf" only' if norm == "l2" else "",
         )
-
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        if self.norm == "l2":
-            raise no_exact_state(self._recipe, 'the coordinates are independent for norm="linf" only')
-        return super().report_state(records, people, generator)
+        self.define(domain=Ball(dim, radius, norm), **parts)
 
 
 def _box_steps(dim: int, epsilon: float) -> tuple[int, int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -89,3 +91,13 @@ def no_exact_state(recipe: RecordRecipe, reason: str) -> ValueError:
         f"mechanism must have reports that can be simulated by exact counts, got {recipe.label.text}: {reason}. Privatize and "
         "count a sample of records instead"
     )
+
+
+@dataclass(frozen=True)
+class RowsLaw(Law):
+    """A distribution that is given by the rows of its channel, up to a common factor."""
+
+    channel: Sequence[Sequence[Any]]
+
+    def rows(self) -> Sequence[Sequence[Any]]:
+        return self.channel

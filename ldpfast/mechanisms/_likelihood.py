@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +15,19 @@ from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Domain
 from ..privacy._two_level import TwoLevel
+from ..reports import recipe_of
 from ._base import Mechanism
 from ._choice import for_ball
 from ._draws import Counts
 from ._l2_ball import L2Ball
 from ._laplace_vector import LaplaceVector
+from ._law import Law
 from ._linf_ball import LinfBall
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 FAMILIES = ("logistic", "linear", "poisson")
 NOISES = ("auto", "half-space", "laplace")
@@ -144,16 +148,11 @@ class LikelihoodQuestion(Mechanism):
             domain=self.domain,
             report=ball.report,
             debiasing=ball.debiasing,
-            kernel=ball._recipe.kernel,
+            kernel=recipe_of(ball).kernel,
+            law=BallLaw(recipe_of(ball), self.encode),
             first_block=FIRST_BLOCK,
-            coin=ball._coin,
+            coin=recipe_of(ball).coin,
         )
-
-    @property
-    def two_level(self) -> TwoLevel | None:
-        """Parameters for `privacy.shuffled`: those of the mechanism of the ball."""
-        parameters: TwoLevel | None = self.ball.two_level
-        return parameters
 
     @property
     def dim(self) -> int:
@@ -178,7 +177,7 @@ class LikelihoodQuestion(Mechanism):
     @property
     def noise_variance(self) -> float:
         """Variance of a coordinate of the report of a zero derivative."""
-        return float(self.ball._recipe.variance(np.zeros((1, self.ball.dim)))[0, 0])
+        return float(recipe_of(self.ball).variance(np.zeros((1, self.ball.dim)))[0, 0])
 
     @property
     def has_known_noise(self) -> bool:
@@ -205,12 +204,30 @@ class LikelihoodQuestion(Mechanism):
         rows, responses = np.ascontiguousarray(clean[:, :-1]), clean[:, -1].astype(np.float64)
         return self._derivatives(rows, responses).astype(records.dtype, copy=False)
 
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        return np.asarray(self.ball._recipe.draw(self.encode(records), people, generator))
 
-    def report_variance(self, records: AnyArray) -> Floats:
-        return np.asarray(self.ball._recipe.variance(self.encode(records)))
+@dataclass(frozen=True)
+class BallLaw(Law):
+    """The distribution of the report about a vector that is computed from the record.
 
-    @property
-    def worst_variance(self) -> float:
-        return float(self.ball.worst_variance)
+    Attributes
+    ----------
+    ball : RecordRecipe
+        Recipe of the mechanism of the vector.
+    encode : callable
+        Function from records to vectors.
+    """
+
+    ball: RecordRecipe
+    encode: Callable[[AnyArray], AnyArray]
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        return self.ball.draw(self.encode(records), people, generator)
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        return self.ball.variance(self.encode(records))
+
+    def two_level(self) -> TwoLevel | None:
+        return self.ball.two_level
+
+    def worst_variance(self, recipe: RecordRecipe) -> float:
+        return self.ball.worst_variance

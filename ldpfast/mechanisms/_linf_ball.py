@@ -19,11 +19,13 @@ from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, multinomial
 from ._half_space import check_ball, check_scale, half_space_constant
-from ._law import no_exact_state
+from ._law import Law, no_exact_state
 from ._vertices import MAX_GROUPED, count_signs
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 MAX_EXACT_DIM = 4096  # for the integers of `LinfBall.two_level` and of simulated counts
 SHARED = 1 << 23  # values of the random bits that the coordinates of a record share when they are rounded to signs
@@ -111,7 +113,6 @@ class LinfBall(Mechanism):
     ties: str = "keep"
     scale: float = field(init=False, repr=False, compare=False)
     debiasing: Debiasing = field(init=False, repr=False, compare=False)
-    _heads: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         dim, epsilon, radius = check_ball(self.dim, self.epsilon, self.radius)
@@ -127,23 +128,43 @@ class LinfBall(Mechanism):
             report=Bits(dim),
             debiasing=Debiasing(-scale, scale),
             kernel=privatize.LinfBall(dim, radius, coin.heads, 2 * (_coins.WORD - coin.heads) if thin else 0),
+            law=LinfBallLaw(dim, radius, coin.heads, ties == "thin"),
             scale=scale,
             coin=coin,
-            _heads=coin.heads,
         )
 
-    def report_variance(self, records: AnyArray) -> Floats:
-        return np.asarray(self.debiasing.variance(records.astype(np.float64)))
 
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+@dataclass(frozen=True)
+class LinfBallLaw(Law):
+    """The distribution of a vertex of the cube, by the number of its signs that agree with the record.
+
+    Attributes
+    ----------
+    dim : int
+    radius : float
+    heads : int
+        Integer of the coin for the half-space of the record.
+    thin : bool
+        Whether ties are less probable.
+    """
+
+    dim: int
+    radius: float
+    heads: int
+    thin: bool
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        return np.asarray(recipe.decoding.line.variance(records.astype(np.float64)))
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         """Return the number of plus signs of each coordinate. People are counted by the interval of the shared random bits."""
         dim = self.dim
         if dim > MAX_EXACT_DIM:
-            raise no_exact_state(self._recipe, f"dim must be at most {MAX_EXACT_DIM}")
+            raise no_exact_state(recipe, f"dim must be at most {MAX_EXACT_DIM}")
         rounded = [rounding(record) for record in records.astype(np.float64) * (2.0**30 / self.radius)]
         if sum(plus.size for _, plus in rounded) > MAX_GROUPED:
             raise no_exact_state(
-                self._recipe,
+                recipe,
                 "the coordinates of the records have too many different values. Multiples of radius / 128 are always possible",
             )
         groups = [multinomial(generator, count, sizes) for count, (sizes, _) in zip(people, rounded, strict=True)]
@@ -153,26 +174,23 @@ class LinfBall(Mechanism):
     @property
     def _weights(self) -> list[int]:
         """Weight of a vertex by the number of signs that agree with the record, times 2^64."""
-        dim, tails = self.dim, _coins.WORD - self._heads
-        tie = tails if self.ties == "thin" else _coins.WORD // 2
-        return [tie if 2 * a == dim else self._heads if 2 * a > dim else tails for a in range(dim + 1)]
+        dim, tails = self.dim, _coins.WORD - self.heads
+        tie = tails if self.thin else _coins.WORD // 2
+        return [tie if 2 * a == dim else self.heads if 2 * a > dim else tails for a in range(dim + 1)]
 
-    @property
     def two_level(self) -> TwoLevel | None:
-        """Parameters for `privacy.shuffled`: those of one random bit about a public direction, the drawn signs.
-
-        The worst pair are opposite vertices. Ties that are kept are as if a public fair coin, which is then dropped from the
-        report, put them into S(x) or not. Thin ties are never in S(x). None for these in more than 4096 dimensions.
-        """
-        odds = Fraction(self._heads, _coins.WORD - self._heads)
-        if self.ties == "keep" or self.dim % 2:
+        # That of one random bit about a public direction, the drawn signs. The worst pair are opposite vertices. Ties that are
+        # kept are as if a public fair coin, which is then dropped from the report, put them into S(x) or not. Thin ties are
+        # never in S(x).
+        odds = Fraction(self.heads, _coins.WORD - self.heads)
+        if not self.thin or self.dim % 2:
             return TwoLevel.binary(odds)
         if self.dim > MAX_EXACT_DIM:
             return None
         size = (1 << self.dim) - math.comb(self.dim, self.dim // 2)
         return TwoLevel.of_sets(odds, size, 2 << self.dim, size)
 
-    def channel_rows(self) -> list[list[int]] | None:
+    def rows(self) -> list[list[int]] | None:
         """Return the channel from vertices to vertices. A weight depends on the number of signs that agree."""
         dim = self.dim
         if dim > 20 or 1 << 2 * dim > CHANNEL_ENTRIES:

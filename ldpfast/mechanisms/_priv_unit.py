@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,11 @@ from ..privacy import Guarantee
 from ..reports import Vectors
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale
+from ._law import Law
 from ._python import PythonKernel
+
+if TYPE_CHECKING:
+    from ._recipe import RecordRecipe
 
 MAX_DIM = 1 << 32  # the words of one row are at most half of a stream
 MIN_EPSILON, MAX_EPSILON = 1e-6, 40.0
@@ -129,6 +135,7 @@ class PrivUnit(Mechanism):
             domain=Ball(dim, radius, "l2"),
             report=report,
             kernel=PythonKernel(self.privatize_block, report, min(4096, max(1, BLOCK_NUMBERS // dim))),
+            law=PrivUnitLaw(dim, scale, radius, self._directions),
             scale=scale,
             threshold=threshold,
             cap_probability=float(p),
@@ -199,15 +206,24 @@ class PrivUnit(Mechanism):
         proposed[~in_cap] = sphere_cosines(self.dim, len(in_cap) - inside, words)
         return proposed
 
-    def report_variance(self, records: AnyArray) -> Floats:
-        unit, length = self._directions(records)
+
+@dataclass(frozen=True)
+class PrivUnitLaw(Law):
+    """The distribution of a direction in a cap about the record, or outside of it."""
+
+    dim: int
+    scale: float
+    radius: float
+    directions: Callable[[AnyArray], tuple[Floats, Floats]]
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        unit, length = self.directions(records)
         noise, rest = (self.scale**2 - self.radius**2) / self.dim, self.radius**2 * (1 - length**2)
         variance = noise + rest[:, np.newaxis] * unit**2
         variance[length == 0] = self.scale**2 / self.dim
         return np.asarray(variance)
 
-    @property
-    def worst_variance(self) -> float:
+    def worst_variance(self, recipe: RecordRecipe) -> float:
         return _worst_moment(self.dim, self.scale, self.radius)
 
 

@@ -8,12 +8,11 @@ from functools import lru_cache
 
 from .. import _check, _coins
 from .._core import privatize
-from .._typing import Floats
 from ..domains import Ball
 from ..privacy._two_level import TwoLevel
 from ..reports import Directions
 from ._base import Mechanism
-from ._half_space import check_ball, check_scale, variance_of_direction
+from ._half_space import DirectionLaw, check_ball, check_scale
 
 MAX_VECTORS = 1 << 14
 MAX_DIM = 16384  # a row fits the stack of the kernel
@@ -192,22 +191,15 @@ class RankCodebook(Mechanism):
             kernel=privatize.RankCodebook(dim, radius, scale, coin.heads, vectors, top),
             top=top,
             scale=scale,
+            law=DirectionLaw(lambda: moments, scale**2 / dim, _levels(coin)),
             second_moments=moments,
             coin=coin,
         )
 
-    @property
-    def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`: S(x) are the top candidates. Those of opposite records are disjoint.
 
-        The seed is a part of the report.
-        """
-        coin = self._coin
-        return TwoLevel.of_sets(coin.inside / coin.outside, coin.size, coin.outputs, coin.size)
+def _levels(coin: _coins.SetCoin) -> TwoLevel:
+    """Return the parameters for `privacy.shuffled`: S(x) are the top candidates. Those of opposite records are disjoint.
 
-    def report_variance(self, records: Floats) -> Floats:
-        return variance_of_direction(records, *self.second_moments, self.scale**2 / self.dim)
-
-    @property
-    def worst_variance(self) -> float:
-        return max(self.second_moments)
+    The seed is a part of the report.
+    """
+    return TwoLevel.of_sets(coin.inside / coin.outside, coin.size, coin.outputs, coin.size)

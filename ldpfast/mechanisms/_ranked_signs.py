@@ -19,7 +19,7 @@ from ..domains import Ball
 from ..privacy._two_level import TwoLevel
 from ..reports import FrameSigns
 from ._base import Mechanism
-from ._half_space import check_ball, check_scale, half_space_constant, variance_of_direction
+from ._half_space import DirectionLaw, check_ball, check_scale, half_space_constant
 from ._order_statistics import moments_of_order, products_of_order
 from ._rank_codebook import MAX_DIM as MAX_ORTHOGONAL
 
@@ -208,13 +208,18 @@ class RankedSigns(Mechanism):
         else:
             norm, largest = math.sqrt((dim - 1) * signs + along), LARGEST_NORMAL * signs
         unit = check_scale(radius / signal)
+        scale = check_scale(norm * unit)
+        # S(x) are the more probable patterns. Those of opposite records are disjoint. The seed is a part of the report.
+        levels = TwoLevel.of_sets(coin.ratio, coin.inside, coin.patterns, coin.inside)
+        center = signs * unit**2 if dim > MAX_ORTHOGONAL else scale**2 / dim
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=Ball(dim, radius, "l2"),
             report=FrameSigns(dim, signs, unit, check_scale(largest * unit), along * unit**2),
             kernel=privatize.RankedSigns(dim, radius, unit, largest * unit, coin, limits_of(signs)),
+            law=DirectionLaw(lambda: self.second_moments, center, levels),
             coin=coin,
-            scale=check_scale(norm * unit),
+            scale=scale,
             _unit=unit,
         )
 
@@ -235,20 +240,3 @@ class RankedSigns(Mechanism):
             return along, signs * self._unit**2
         along /= self.dim
         return along, (self.scale**2 - along) / (self.dim - 1)
-
-    @property
-    def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`: S(x) are the more probable patterns. Those of opposite records are disjoint.
-
-        The seed is a part of the report.
-        """
-        return TwoLevel.of_sets(self._coin.ratio, self._coin.inside, self._coin.patterns, self._coin.inside)
-
-    def report_variance(self, records: Floats) -> Floats:
-        along, across = self.second_moments
-        center = across if self.dim > MAX_ORTHOGONAL else self.scale**2 / self.dim
-        return variance_of_direction(records, along, across, center)
-
-    @property
-    def worst_variance(self) -> float:
-        return max(self.second_moments)

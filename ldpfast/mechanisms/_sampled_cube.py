@@ -21,11 +21,13 @@ from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts
 from ._half_space import check_ball, check_scale
-from ._law import no_exact_state
+from ._law import Law, no_exact_state
 from ._vertices import MAX_COLUMNS, count_sampled_signs, count_signs
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 MAX_SAMPLED = 62  # patterns of the signs are numbers of 64 bits
 MAX_DIM = 4096  # if the signs of all coordinates are reported
@@ -162,7 +164,6 @@ class SampledCube(Mechanism):
     threshold: int | None = None
     scale: float = field(init=False, repr=False, compare=False)
     _coin: _coins.BinaryCoin = field(init=False, repr=False, compare=False)
-    _patterns: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 1, LARGEST_DIM), self.epsilon, self.radius)
@@ -183,6 +184,7 @@ class SampledCube(Mechanism):
         scale = check_scale(radius * (1 / float((inside - outside) * excess / k)) * (dim / k))
         up_to = [_tail(k, a)[0] for a in range(k, threshold - 1, -1)] if k <= MAX_SAMPLED else []
         report: Format = Bits(dim) if k == dim else SampledSigns(dim, k, scale)
+        binary = _coins.BinaryCoin(coin.heads, coin.bits, coin.epsilon_realized)
         self._set(dim=dim, epsilon=epsilon, radius=radius, sampled=k, threshold=threshold)
         self.define(
             epsilon_realized=coin.epsilon_realized,
@@ -192,67 +194,79 @@ class SampledCube(Mechanism):
             kernel=privatize.CapCube(dim, radius, coin.heads, threshold, up_to)
             if k == dim
             else privatize.SampledCube(dim, k, radius, coin.heads, threshold, up_to),
+            law=SampledCubeLaw(dim, k, threshold, radius, scale, binary, patterns),
             scale=scale,
-            coin=_coins.BinaryCoin(coin.heads, coin.bits, coin.epsilon_realized),
-            _patterns=patterns,
+            coin=binary,
         )
-
-    @property
-    def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`: S(x) are the signs that agree often enough, disjoint for opposite vertices.
-
-        Another vector is a mixture of vertices, and the sampled coordinates are a part of the report.
-        """
-        assert self.sampled is not None
-        whole, patterns = 1 << self.sampled, self._patterns
-        odds = Fraction(self._coin.heads * (whole - patterns), self._coin.tails * patterns)
-        return TwoLevel.of_sets(odds, patterns, whole, patterns)
-
-    def report_variance(self, records: Floats) -> Floats:
-        assert self.sampled is not None
-        return np.asarray(self.scale**2 * (self.sampled / self.dim) - records.astype(np.float64) ** 2)
-
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        k, threshold = self.sampled, self.threshold
-        assert k is not None
-        assert threshold is not None
-        if self.dim > MAX_COLUMNS:
-            raise no_exact_state(self._recipe, f"dim must be at most {MAX_COLUMNS}")
-        plus = np.clip((1 + records.astype(np.float64) / self.radius) / 2, 0, 1)
-        inside, outside = self._weights
-        weights = [math.comb(k, a) * (inside if a >= threshold else outside) for a in range(k + 1)]
-        draw = count_signs if k == self.dim else count_sampled_signs
-        return draw(generator, people, plus, weights)
-
-    @property
-    def _weights(self) -> tuple[int, int]:
-        """Weights of a pattern of signs that agrees with the record often enough, and of another one."""
-        assert self.sampled is not None
-        return self._coin.heads * ((1 << self.sampled) - self._patterns), self._coin.tails * self._patterns
-
-    @property
-    def worst_variance(self) -> float:
-        assert self.sampled is not None
-        return self.scale**2 * self.sampled / self.dim
 
     @property
     def moment(self) -> float:
         """Mean square of the product of a decoded report and a unit vector in the direction of the record, for a vertex."""
-        k, weights = self.sampled, self._weights
-        assert k is not None
-        assert self.threshold is not None
+        return self._recipe.law.moment  # type: ignore[attr-defined, no-any-return]
+
+
+@dataclass(frozen=True)
+class SampledCubeLaw(Law):
+    """The distribution of the signs of sampled coordinates, by the number of them that agree with the record.
+
+    Attributes
+    ----------
+    dim, sampled, threshold : int
+        As for `SampledCube`.
+    radius, scale : float
+    coin : BinaryCoin
+    patterns : int
+        Number of patterns of signs that agree often enough.
+    """
+
+    dim: int
+    sampled: int
+    threshold: int
+    radius: float
+    scale: float
+    coin: _coins.BinaryCoin
+    patterns: int
+
+    @property
+    def weights(self) -> tuple[int, int]:
+        """Weights of a pattern of signs that agrees with the record often enough, and of another one."""
+        return self.coin.heads * ((1 << self.sampled) - self.patterns), self.coin.tails * self.patterns
+
+    def two_level(self) -> TwoLevel:
+        # S(x) are the signs that agree often enough, disjoint for opposite vertices. Another vector is a mixture of vertices,
+        # and the sampled coordinates are a part of the report.
+        inside, outside = self.weights
+        return TwoLevel.of_sets(Fraction(inside, outside), self.patterns, 1 << self.sampled, self.patterns)
+
+    def variance(self, recipe: RecordRecipe, records: Floats) -> Floats:
+        return np.asarray(self.scale**2 * (self.sampled / self.dim) - records.astype(np.float64) ** 2)
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        k, (inside, outside) = self.sampled, self.weights
+        if self.dim > MAX_COLUMNS:
+            raise no_exact_state(recipe, f"dim must be at most {MAX_COLUMNS}")
+        plus = np.clip((1 + records.astype(np.float64) / self.radius) / 2, 0, 1)
+        weights = [math.comb(k, a) * (inside if a >= self.threshold else outside) for a in range(k + 1)]
+        draw = count_signs if k == self.dim else count_sampled_signs
+        return draw(generator, people, plus, weights)
+
+    def worst_variance(self, recipe: RecordRecipe) -> float:
+        return self.scale**2 * self.sampled / self.dim
+
+    @property
+    def moment(self) -> float:
+        """As `SampledCube.moment`."""
+        k, weights = self.sampled, self.weights
         numbers = [math.comb(k, a) * weights[a < self.threshold] for a in range(k + 1)]
         squares = sum(number * (2 * a - k) ** 2 for a, number in enumerate(numbers))
         return self.scale**2 * float(Fraction(squares, sum(numbers))) / self.dim
 
-    def channel_rows(self) -> list[list[int]] | None:
+    def rows(self) -> list[list[int]] | None:
         """Return the channel from vertices to sets of sampled coordinates, in lexicographic order, and their signs."""
-        dim, k, threshold = self.dim, self.sampled, self.threshold
-        assert k is not None
-        assert threshold is not None
+        dim, k = self.dim, self.sampled
         if dim > 17 or (math.comb(dim, k) << k + dim) > CHANNEL_ENTRIES:
             return None
-        inside, outside = self._weights
+        inside, outside = self.weights
         rows = []
         for vertex in range(1 << dim):
             signs = [
@@ -260,6 +274,6 @@ class SampledCube(Mechanism):
                 for coordinates in combinations(range(dim), k)
             ]
             rows.append(
-                [inside if k - (v ^ z).bit_count() >= threshold else outside for v in signs for z in range(1 << k)]
+                [inside if k - (v ^ z).bit_count() >= self.threshold else outside for v in signs for z in range(1 << k)]
             )
         return rows

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,13 +17,16 @@ from ..domains import Categories
 from ..privacy._two_level import TwoLevel
 from ..reports import Codes, Counted, Decoding
 from ..results import Debiasing, Estimate, SupportDebiasing
-from ._base import CHANNEL_ENTRIES, Mechanism
+from ._base import Mechanism
 from ._draws import Counts, bincount, heads
 from ._kernel import Kernel
+from ._law import CHANNEL_ENTRIES, Law
 from ._response import one_hot
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 CODES_AT_A_TIME = 1 << 20  # times categories
 HIT_COST = 4  # time to decide whether a code supports a category, in units of the time of all hits per code
@@ -76,7 +81,6 @@ class SetResponse(Mechanism):
 
     domain: Categories
     report: Codes
-    _common: int
     debiasing: SupportDebiasing
     _coin: _coins.SetCoin
 
@@ -90,15 +94,9 @@ class SetResponse(Mechanism):
             report=Codes(coin.outputs),
             debiasing=SupportDebiasing(k, self.supported, self._hits, Debiasing.of(p, q)),
             kernel=kernel,
+            law=SetLaw(k, coin, common, self.supported, self._draw_codes),
             coin=coin,
-            _common=common,
         )
-
-    @property
-    def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`."""
-        coin = self._coin
-        return TwoLevel.of_sets(coin.inside / coin.outside, coin.size, coin.outputs, coin.size - self._common)
 
     def supported(self, codes: AnyArray, items: AnyArray | None = None) -> NDArray[np.bool_]:
         """Return which categories the codes support.
@@ -136,22 +134,50 @@ class SetResponse(Mechanism):
         """Return the shares of the categories, or of some `items`, which saves time if they and the different codes are few."""
         return self._recipe.mean(counted, None if items is None else decoding_of(self, items))
 
-    def report_variance(self, records: AnyArray) -> Floats:
-        return np.asarray(self.debiasing.line.variance(one_hot(records, self.domain.k).astype(np.float64)))
-
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        owners, coin = bincount(records, people, self.domain.k), self._coin
-        inside = heads(generator, owners, coin.heads, (1 << coin.bits) - coin.heads)
-        return self._draw_codes(inside, owners - inside, generator)
-
     @abstractmethod
     def _draw_codes(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
         """Return the numbers of codes for the numbers of people of each category with codes in and outside of S(x)."""
 
-    def channel_rows(self) -> list[list[int]] | None:
-        coin, k = self._coin, self.domain.k
-        if k * coin.outputs > CHANNEL_ENTRIES:
+
+@dataclass(frozen=True)
+class SetLaw(Law):
+    """The distribution of a uniform code of a set S(x) with a given probability, else of a uniform code outside of it.
+
+    Attributes
+    ----------
+    k : int
+        Number of categories.
+    coin : SetCoin
+    common : int
+        Number of codes that two sets have in common.
+    supported : callable
+        Function that returns which categories codes support.
+    draw_codes : callable
+        As `SetResponse._draw_codes`.
+    """
+
+    k: int
+    coin: _coins.SetCoin
+    common: int
+    supported: Callable[[AnyArray], NDArray[np.bool_]]
+    draw_codes: Callable[[Counts, Counts, Generator], Counts]
+
+    def rows(self) -> list[list[int]] | None:
+        coin = self.coin
+        if self.k * coin.outputs > CHANNEL_ENTRIES:
             return None
         inside = coin.heads * (coin.outputs - coin.size)
         outside = ((1 << coin.bits) - coin.heads) * coin.size
         return [[inside if hit else outside for hit in row] for row in self.supported(np.arange(coin.outputs)).T]
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        return np.asarray(recipe.decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        owners, coin = bincount(records, people, self.k), self.coin
+        inside = heads(generator, owners, coin.heads, (1 << coin.bits) - coin.heads)
+        return self.draw_codes(inside, owners - inside, generator)
+
+    def two_level(self) -> TwoLevel:
+        coin = self.coin
+        return TwoLevel.of_sets(coin.inside / coin.outside, coin.size, coin.outputs, coin.size - self.common)

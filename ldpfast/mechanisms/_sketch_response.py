@@ -16,13 +16,13 @@ from .._core import strings
 from .._finite_field import is_prime
 from .._typing import AnyArray, Floats
 from ..domains import Strings
-from ..privacy._two_level import TwoLevel
-from ..reports import Codes
+from ..reports import Codes, recipe_of
 from ..results import Debiasing, line_of
 from ._base import Mechanism
 from ._choice import ROUNDING, best, total_variance
 from ._draws import Counts, bincount, multinomial
 from ._hadamard_response import HadamardResponse
+from ._law import Law
 from ._projective_geometry_response import ProjectiveGeometryResponse, best_geometry
 from ._projective_space import Geometry, geometries
 from ._randomized_response import RandomizedResponse
@@ -30,6 +30,8 @@ from ._set_response import SetResponse, scaled_variance
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 MAX_BUCKETS = 1 << 20
 MAX_FUNCTIONS = 64
@@ -166,8 +168,10 @@ class SketchResponse(Mechanism):
             domain=domain,
             report=Codes(codes),
             debiasing=Debiasing(0.0, 1.0),
-            kernel=strings.SketchResponse(list(hashes), response._recipe.kernel, domain.width),
-            coin=response._coin,
+            value_range=(0.0, 1.0),
+            law=SketchLaw(recipe_of(response), hashes, self.buckets, self.functions),
+            kernel=strings.SketchResponse(list(hashes), recipe_of(response).kernel, domain.width),
+            coin=recipe_of(response).coin,
             response=response,
             _hashes=hashes,
         )
@@ -188,60 +192,6 @@ class SketchResponse(Mechanism):
         found = line_of(self.response.debiasing)
         assert isinstance(found, Debiasing)
         return found
-
-    @property
-    def two_level(self) -> TwoLevel | None:
-        """None: `privacy.shuffled` uses the bound that holds for all channels with the same epsilon."""
-        return None
-
-    @property
-    def _weights(self) -> list[Fraction]:
-        """Probabilities of the parts."""
-        levels = len(self.prefixes)
-        return [Fraction(1)] if not levels else [Fraction(1, 2)] + [Fraction(1, 2 * levels)] * levels
-
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        weights = np.repeat([float(weight) / self.functions for weight in self._weights], self.functions)
-        assigned, states = multinomial(generator, people, weights), []
-        for part, hashes in enumerate(self._hashes):
-            buckets = hashes.buckets(records)
-            for function in range(self.functions):
-                owners = bincount(buckets[:, function], assigned[:, part * self.functions + function], self.buckets)
-                present = np.flatnonzero(owners)
-                states.append(self.response._recipe.draw(present, owners[present], generator))
-        return np.concatenate(states)
-
-    def report_variance(self, records: AnyArray) -> Floats:
-        probability = self.probabilities(records)
-        return probability * (1 - probability)
-
-    def probabilities(self, records: AnyArray) -> Floats:
-        """Return the probabilities of all codes for records, shape (n, codes), if `response` has a small channel.
-
-        Parameters
-        ----------
-        records : ndarray
-            Result of ``domain.convert``.
-
-        Raises
-        ------
-        ValueError
-            If there are too many codes.
-        """
-        rows = self.response._recipe.law.rows()
-        if rows is None:
-            raise ValueError(f"buckets must be fewer for the probabilities of all codes, got {self.buckets}")
-        channel = np.array([[float(entry) for entry in row] for row in rows])
-        channel /= channel.sum(axis=1, keepdims=True)
-        parts = []
-        for weight, hashes in zip(self._weights, self._hashes, strict=True):
-            buckets = hashes.buckets(records)
-            parts += [float(weight) / self.functions * channel[buckets[:, j]] for j in range(self.functions)]
-        return np.hstack(parts)
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def supports(self, counts: NDArray[np.int64], part: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of reports of the functions of a part, and how many of them support each bucket.
@@ -264,3 +214,76 @@ class SketchResponse(Mechanism):
 
     def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.response._hits(counts) if isinstance(self.response, SetResponse) else counts
+
+
+def whole_share(levels: int) -> Fraction:
+    """Return the share of the reports that are about whole strings, not about prefixes of one of several levels."""
+    return Fraction(1, 2) if levels else Fraction(1)
+
+
+@dataclass(frozen=True)
+class SketchLaw(Law):
+    """The distribution of the report about a hashed string: of a part, then of one of its functions, then of the response.
+
+    Its levels for `privacy.shuffled` are not known, so that the bound for all channels with the same epsilon is used.
+
+    Attributes
+    ----------
+    response : RecordRecipe
+        Recipe of the mechanism for buckets.
+    hashes : tuple of Hashes
+        Hash functions of each part: of whole strings, then of the levels.
+    buckets, functions : int
+        Number of values of a function, and of functions of a part.
+    """
+
+    response: RecordRecipe
+    hashes: tuple[strings.Hashes, ...]
+    buckets: int
+    functions: int
+
+    def weights(self) -> Floats:
+        """Return the probability of each function of each part, one row per part."""
+        levels = len(self.hashes) - 1
+        parts = [whole_share(levels), *[Fraction(1, 2 * max(1, levels))] * levels]
+        return np.array([[float(weight) / self.functions] * self.functions for weight in parts])
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        weights = self.weights()
+        assigned, states = multinomial(generator, people, weights.ravel()), []
+        for part, hashes in enumerate(self.hashes):
+            buckets = hashes.buckets(records)
+            for function in range(self.functions):
+                own = assigned[:, part * self.functions + function]
+                owners = bincount(buckets[:, function], own, self.buckets)
+                present = np.flatnonzero(owners)
+                states.append(self.response.draw(present, owners[present], generator))
+        return np.concatenate(states)
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        probability = self.probabilities(records)
+        return probability * (1 - probability)
+
+    def probabilities(self, records: AnyArray) -> Floats:
+        """Return the probabilities of all codes for records, shape (n, codes), if `response` has a small channel.
+
+        Parameters
+        ----------
+        records : ndarray
+            Result of ``domain.convert``.
+
+        Raises
+        ------
+        ValueError
+            If there are too many codes.
+        """
+        rows = self.response.law.rows()
+        if rows is None:
+            raise ValueError(f"buckets must be fewer for the probabilities of all codes, got {self.buckets}")
+        channel = np.array([[float(entry) for entry in row] for row in rows])
+        channel /= channel.sum(axis=1, keepdims=True)
+        parts = []
+        for weights, hashes in zip(self.weights(), self.hashes, strict=True):
+            buckets = hashes.buckets(records)
+            parts += [weight * channel[buckets[:, j]] for j, weight in enumerate(weights)]
+        return np.hstack(parts)

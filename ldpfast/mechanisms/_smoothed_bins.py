@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from ._response import ResponseLaw, debiasing_of, response_counts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 
 @dataclass(frozen=True)
@@ -78,41 +80,46 @@ class SmoothedBins(Mechanism):
             domain=Reals(),
             report=Codes(coin.k),
             debiasing=debiasing_of(coin),
+            law=SmoothedLaw(coin, cuts=self.cuts, spacing=self.spacing),
             coin=coin,
         )
 
-    def channel_rows(self) -> Any:
-        return ResponseLaw(self._coin).rows()
-
-    @property
-    def two_level(self) -> Any:
-        """Parameters for `privacy.shuffled`."""
-        return ResponseLaw(self._coin).two_level()
-
     def privatize_block(self, records: AnyArray, words: Words) -> AnyArray:
         smoothed = add_offsets(records, self.spacing, words.uint64(len(records)))
-        rows = ResponseLaw(self._coin).rows()
+        rows = self._recipe.law.rows()
         assert rows is not None
-        return invert(rows)(self._symbols(smoothed), words)
+        symbols = np.searchsorted(np.asarray(self.cuts), smoothed.astype(np.float64), side="right")
+        return invert(rows)(symbols, words)
 
-    def _symbols(self, records: AnyArray) -> AnyArray:
-        """Return the symbols of numbers that have their offset."""
-        return np.searchsorted(np.asarray(self.cuts), records.astype(np.float64), side="right")
 
-    def report_variance(self, records: AnyArray) -> AnyArray:
-        """Return the variance of one decoded report of each record, per symbol, with that of the offset."""
-        return np.asarray(self.debiasing.variance(self._symbol_probabilities(records)))
+@dataclass(frozen=True)
+class SmoothedLaw(ResponseLaw):
+    """The distribution of the response to the symbol of a number with a random offset.
 
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        symbols = multinomial(generator, people, self._symbol_probabilities(records)).sum(axis=0)
-        return response_counts(self._coin, symbols, generator)
+    Attributes
+    ----------
+    cuts : tuple of float
+    spacing : float
+        Length of the interval of the offset.
+    """
 
-    def _symbol_probabilities(self, records: AnyArray) -> Floats:
+    cuts: tuple[float, ...] = ()
+    spacing: float = 1.0
+
+    def symbol_probabilities(self, records: AnyArray) -> Floats:
         """Return the probability of each symbol for each record, over the offsets."""
         edges = np.concatenate([[-np.inf], self.cuts, [np.inf]])
         low = (records.astype(np.float64)[:, np.newaxis] - self.spacing / 2 - edges) / self.spacing
         below = np.clip(-low, 0, 1)  # probability of being below an edge
         return np.diff(below, axis=1)
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> AnyArray:
+        """Return the variance of one decoded report of each record, per symbol, with that of the offset."""
+        return np.asarray(recipe.decoding.line.variance(self.symbol_probabilities(records)))
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        symbols = multinomial(generator, people, self.symbol_probabilities(records)).sum(axis=0)
+        return response_counts(self.coin, symbols, generator)
 
 
 def add_offsets(records: AnyArray, spacing: float, words: AnyArray) -> AnyArray:

@@ -17,14 +17,17 @@ from ..domains import Categories
 from ..privacy._two_level import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing
-from ._base import CHANNEL_ENTRIES, Mechanism
+from ._base import Mechanism
 from ._draws import Counts, bincount, uniform
+from ._law import CHANNEL_ENTRIES, Law
 from ._tree_level import HadamardLevel, ResponseLevel, TreeLevel
 from ._tree_levels import tree_levels
 from ._tree_sets import SetLevel
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 MAX_BINS = 1 << 20
 METHODS = ("hierarchy", "haar")
@@ -148,12 +151,15 @@ class TreeResponse(Mechanism):
         for level in levels:
             firsts.append(firsts[-1] + level.codes)
         heads = max((level.coin.heads for level in levels if isinstance(level, HadamardLevel)), default=0)
+        hits, misses = zip(*(level.probabilities for level in levels), strict=True)
         integers = tuple(level.integers for level in levels if level.integers)
         self.define(
             epsilon_realized=max(level.epsilon_realized for level in levels),
             domain=Categories(self.k),
             report=Codes(firsts[-1]),
             debiasing=Debiasing(0.0, 1.0),
+            value_range=(float(min(misses) / len(levels)), float(max(hits) / len(levels))),
+            law=TreeLaw(self.k, levels),
             coin=TreeCoins(heads, integers),
             levels=levels,
             first_codes=tuple(firsts[:-1]),
@@ -183,25 +189,31 @@ class TreeResponse(Mechanism):
                 code[rows] = part.respond(symbol[rows], coin[rows], words)
         return np.asarray(table.first[level] + code)
 
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+
+@dataclass(frozen=True)
+class TreeLaw(Law):
+    """The distribution of the code of a level that is drawn uniformly."""
+
+    k: int
+    levels: tuple[TreeLevel, ...]
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         assigned, parts = uniform(generator, people, len(self.levels)), []
         for number, level in enumerate(self.levels):
             symbols = bincount(records.astype(np.int64) // level.span, assigned[:, number], level.symbols)
             parts.append(level.draw_codes(symbols, generator))
         return np.concatenate(parts)
 
-    @property
     def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`: S(x) are the codes of all levels that match the record."""
-        kinds = []
+        kinds = []  # S(x) are the codes of all levels that match the record
         for level in self.levels:
             hit, miss = level.probabilities
             size = (1 - level.codes * miss) / (hit - miss)
             kinds.append((Fraction(1, len(self.levels)), hit / miss, size, level.codes, size - level.common))
         return TwoLevel.of_kinds(kinds)
 
-    def channel_rows(self) -> list[list[Fraction]] | None:
-        if self.k * self.report.k > CHANNEL_ENTRIES:
+    def rows(self) -> list[list[Fraction]] | None:
+        if self.k * sum(level.codes for level in self.levels) > CHANNEL_ENTRIES:
             return None
         rows: list[list[Fraction]] = [[] for _ in range(self.k)]
         for level in self.levels:
@@ -210,15 +222,10 @@ class TreeResponse(Mechanism):
                 row += [hit if match else miss for match in matches]
         return rows
 
-    def report_variance(self, records: AnyArray) -> Floats:
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
         parts = []
         for level in self.levels:
             hit, miss = (float(p) / len(self.levels) for p in level.probabilities)
             parts.append(np.where(level.matches(records.astype(np.int64) // level.span), hit, miss))
         probability = np.hstack(parts)
         return np.asarray(probability * (1 - probability))
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        hits, misses = zip(*(level.probabilities for level in self.levels), strict=True)
-        return float(min(misses) / len(self.levels)), float(max(hits) / len(self.levels))

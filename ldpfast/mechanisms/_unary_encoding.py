@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,13 +15,16 @@ from ..domains import Categories
 from ..privacy._two_level import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
-from ._base import CHANNEL_ENTRIES, Mechanism
+from ._base import Mechanism
 from ._draws import Counts, bincount, heads
+from ._law import CHANNEL_ENTRIES, Law
 from ._randomized_response import MAX_CATEGORIES
 from ._response import debiasing_of, one_hot
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 
 @dataclass(frozen=True)
@@ -93,34 +96,40 @@ class UnaryEncoding(Mechanism):
             report=Bits(self.k, onehot=True),
             debiasing=debiasing_of(coins),
             kernel=privatize.UnaryEncoding(self.k, coins.other, optimized),
+            law=UnaryLaw(self.k, coins),
             coin=coins,
         )
-
-    def report_variance(self, records: AnyArray) -> Floats:
-        return np.asarray(self.debiasing.variance(one_hot(records, self.k).astype(np.float64)))
-
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        """Return the number of ones of each category: all bits of all people are independent."""
-        owners, coin = bincount(records, people, self.k), self._coin
-        truthful = heads(generator, owners, coin.own, _coins.WORD - coin.own)
-        return truthful + heads(generator, people.sum() - owners, coin.other, _coins.WORD - coin.other)
 
     @property
     def bit_probabilities(self) -> tuple[Fraction, Fraction]:
         """Probabilities of a one for the true and for another category, for `privacy.summed`."""
         return self._coin.p, self._coin.q
 
-    @property
-    def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`. In the base distribution all bits are drawn as for other categories.
 
-        S(x) are the reports with a one for the true category. With p and q the probabilities of a one for the true and for
-        another category, the base probability of S(x) is q, and that of S(x) without S(x') is q (1 - q).
-        """
-        p, q = self._coin.p, self._coin.q
+@dataclass(frozen=True)
+class UnaryLaw(Law):
+    """The distribution of independent bits, one per category."""
+
+    k: int
+    coin: _coins.UnaryCoins
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        return np.asarray(recipe.decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
+
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        """Return the number of ones of each category: all bits of all people are independent."""
+        owners, coin = bincount(records, people, self.k), self.coin
+        truthful = heads(generator, owners, coin.own, _coins.WORD - coin.own)
+        return truthful + heads(generator, people.sum() - owners, coin.other, _coins.WORD - coin.other)
+
+    def two_level(self) -> TwoLevel:
+        # In the base distribution all bits are drawn as for other categories. S(x) are the reports with a one for the true
+        # category. With p and q the probabilities of a one for the true and for another category, the base probability of
+        # S(x) is q, and that of S(x) without S(x') is q (1 - q).
+        p, q = self.coin.p, self.coin.q
         return TwoLevel.of_sets(p * (1 - q) / ((1 - p) * q), q, 1, q * (1 - q))
 
-    def channel_rows(self) -> Any:
+    def rows(self) -> list[list[int]] | None:
         if self.k << self.k > CHANNEL_ENTRIES:
             return None
         rows = []
@@ -129,7 +138,7 @@ class UnaryEncoding(Mechanism):
             for report in range(1 << self.k):
                 weight = 1
                 for place in range(self.k):
-                    ones = self._coin.own if place == category else self._coin.other
+                    ones = self.coin.own if place == category else self.coin.other
                     weight *= ones if report >> place & 1 else _coins.WORD - ones
                 row.append(weight)
             rows.append(row)

@@ -23,9 +23,12 @@ from ..reports import Codes
 from ..results import NumberDebiasing
 from ._base import Mechanism
 from ._draws import Counts, multinomial
+from ._law import Law
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._recipe import RecordRecipe
 
 MAX_OUTPUTS = 256
 MAX_EQUAL = 64  # codes with equally spaced inputs
@@ -241,29 +244,47 @@ class Window(Mechanism):
             kernel=privatize.Window(
                 lower, upper, coin, *(_segments(design, coin.fraction_bits) if design.values else ())
             ),
+            law=WindowLaw(lower, upper, design, coin),
             _design=design,
             coin=coin,
         )
 
-    def _moments(self) -> Floats:
-        """Return the mean squares of the decoded reports of the inputs, for the interval [-1, 1]."""
-        weights = np.array(_rows(self._coin), np.float64) / 2.0**32
-        return np.asarray(weights @ _decoded(self._design, self._coin) ** 2)
+    @property
+    def largest_variance(self) -> float:
+        """Largest variance of a decoded report over all records in the interval."""
+        return self._recipe.law.largest_variance  # type: ignore[attr-defined, no-any-return]
 
-    def _inputs(self) -> Floats:
-        """Return the inputs as numbers in [-1, 1]."""
-        if not self._design.values:
-            return np.linspace(-1, 1, self._design.steps + 1)
-        sums = window_sums(self._design)
-        return np.asarray(sums / sums[-1])
+
+@dataclass(frozen=True)
+class WindowLaw(Law):
+    """The distribution of the window of a number, or of its bit."""
+
+    lower: float
+    upper: float
+    design: Design
+    coin: _coins.WindowCoin
 
     @property
-    def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`: S(x) is the window of an input, with one of two codes for the bit.
+    def half(self) -> float:
+        """Half of the length of the interval."""
+        return (self.upper - self.lower) / 2
 
-        Numbers between two inputs, and bits that are not those of an end, are mixtures.
-        """
-        coin, total = self._coin, 1 << 32
+    def moments(self) -> Floats:
+        """Return the mean squares of the decoded reports of the inputs, for the interval [-1, 1]."""
+        weights = np.array(_rows(self.coin), np.float64) / 2.0**32
+        return np.asarray(weights @ _decoded(self.design, self.coin) ** 2)
+
+    def inputs(self) -> Floats:
+        """Return the inputs as numbers in [-1, 1]."""
+        if not self.design.values:
+            return np.linspace(-1, 1, self.design.steps + 1)
+        sums = window_sums(self.design)
+        return np.asarray(sums / sums[-1])
+
+    def two_level(self) -> TwoLevel:
+        # S(x) is the window of an input, with one of two codes for the bit. Numbers between two inputs, and bits that are not
+        # those of an end, are mixtures.
+        coin, total = self.coin, 1 << 32
         kinds = [
             (
                 Fraction(total - coin.bit_words, total),
@@ -277,33 +298,31 @@ class Window(Mechanism):
             kinds.append((Fraction(coin.bit_words, total), Fraction(coin.heads, coin.tails), 1, 2, 1))
         return TwoLevel.of_kinds(kinds)
 
-    def report_variance(self, records: Floats) -> Floats:
-        half = (self.upper - self.lower) / 2
-        position = np.clip((records.astype(np.float64) - self.lower) / half - 1, -1, 1)
-        return np.asarray(half**2 * (np.interp(position, self._inputs(), self._moments()) - position**2))
+    def variance(self, recipe: RecordRecipe, records: Floats) -> Floats:
+        position = np.clip((records.astype(np.float64) - self.lower) / self.half - 1, -1, 1)
+        return np.asarray(self.half**2 * (np.interp(position, self.inputs(), self.moments()) - position**2))
 
-    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        steps, rows = self._coin.steps, np.array(_rows(self._coin), np.float64)
+    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        steps, rows = self.coin.steps, np.array(_rows(self.coin), np.float64)
         position = (records.astype(np.float64) - self.lower) / (self.upper - self.lower) * steps
-        if self._design.values:
-            position = np.interp(2 / steps * position - 1, self._inputs(), np.arange(steps + 1))
+        if self.design.values:
+            position = np.interp(2 / steps * position - 1, self.inputs(), np.arange(steps + 1))
         below = np.clip(np.floor(position), 0, steps - 1).astype(np.intp)
         part = np.clip(position - below, 0, 1)[:, np.newaxis]
         return np.asarray(multinomial(generator, people, (1 - part) * rows[below] + part * rows[below + 1]).sum(axis=0))
 
     @property
     def largest_variance(self) -> float:
-        """Largest variance of a decoded report over all records in the interval."""
-        return ((self.upper - self.lower) / 2) ** 2 * worst_variance(self._moments(), self._inputs())
+        """As `Window.largest_variance`."""
+        return self.half**2 * worst_variance(self.moments(), self.inputs())
 
-    @property
-    def worst_variance(self) -> float:
-        half = (self.upper - self.lower) / 2
-        moments = self._moments()
-        return half**2 * float(moments.max())  # people at the inputs with the largest mean square, on both sides
+    def worst_variance(self, recipe: RecordRecipe) -> float:
+        return self.half**2 * float(
+            self.moments().max()
+        )  # people at the inputs with the largest mean square, on both sides
 
-    def channel_rows(self) -> list[list[int]]:
-        rows = _rows(self._coin)
+    def rows(self) -> list[list[int]]:
+        rows = _rows(self.coin)
         return [rows[0], rows[-1]]
 
 

@@ -16,6 +16,7 @@ from ..mechanisms import (
     Window,
 )
 from ..mechanisms._choice import ROUNDING, best, is_response_best, largest_variance, of_bits, total_variance
+from ..mechanisms._sketch_response import whole_share
 from ..mechanisms._window import MAX_OUTPUTS
 
 RARE = 0.01  # share of a string in plans
@@ -48,7 +49,7 @@ def for_symbols(k: int, epsilon: float) -> SymbolMechanism:
 def of_rare_string(mechanism: SketchResponse) -> float:
     """Return the variance of one decoded answer about a string that 1 % of people have."""
     scale = mechanism.buckets / (mechanism.buckets - 1)
-    whole = mechanism._weights[0]  # share of the answers that are not about prefixes
+    whole = whole_share(len(mechanism.prefixes))
     return float(scale**2 * mechanism.line.variance(1 / mechanism.buckets + RARE / scale) / float(whole))
 
 

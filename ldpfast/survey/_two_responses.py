@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,16 @@ from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..mechanisms import Mechanism, RandomizedResponse
-from ..mechanisms._law import CHANNEL_ENTRIES
+from ..mechanisms._law import CHANNEL_ENTRIES, Law
 from ..mechanisms._response import one_hot
 from ..privacy._two_level import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing
 from ._covariance import Covariance
 from ._round_loss import loss_of_rounds
+
+if TYPE_CHECKING:
+    from ..mechanisms._recipe import RecordRecipe
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class TwoResponses(Mechanism):
             domain=Categories(self.k),
             report=Codes(self.k),
             debiasing=Debiasing.of(keep, other),
+            law=TwoResponsesLaw(self.k, keep, other),
             first=first,
             second=second,
         )
@@ -106,23 +110,6 @@ class TwoResponses(Mechanism):
         answers = _response(self.first._coin, records.astype(np.uint64), words)
         return _response(self.second._coin, answers, words)
 
-    # The channel ------------------------------------------------------------------------------------------------------
-
-    def channel_rows(self) -> list[list[Fraction]] | None:
-        if self.k**2 > CHANNEL_ENTRIES:
-            return None
-        keep, other = product(self.first, self.second)
-        return [[keep if i == j else other for j in range(self.k)] for i in range(self.k)]
-
-    def report_variance(self, records: AnyArray) -> Floats:
-        return np.asarray(self.debiasing.variance(one_hot(records, self.k).astype(np.float64)))
-
-    @property
-    def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`."""
-        keep, other = product(self.first, self.second)
-        return TwoLevel.of_sets(keep / other, 1, self.k, 1)
-
     def noise_covariance(self, share: Floats, n: int, changed: float, rounded: bool) -> Covariance:
         """Return half of the covariance of the difference of two rounds, given the records of n people.
 
@@ -155,6 +142,33 @@ class TwoResponses(Mechanism):
 
     def _pinned(self) -> dict[str, Any]:
         return {"coins": {"first": self.first._pinned()["coins"], "second": self.second._pinned()["coins"]}}
+
+
+@dataclass(frozen=True)
+class TwoResponsesLaw(Law):
+    """The distribution of a symbol after two k-ary responses.
+
+    Attributes
+    ----------
+    k : int
+    keep, other : Fraction
+        Probabilities of the true symbol and of each other one.
+    """
+
+    k: int
+    keep: Fraction
+    other: Fraction
+
+    def rows(self) -> list[list[Fraction]] | None:
+        if self.k**2 > CHANNEL_ENTRIES:
+            return None
+        return [[self.keep if i == j else self.other for j in range(self.k)] for i in range(self.k)]
+
+    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+        return np.asarray(recipe.decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
+
+    def two_level(self) -> TwoLevel:
+        return TwoLevel.of_sets(self.keep / self.other, 1, self.k, 1)
 
 
 def product(first: RandomizedResponse, second: RandomizedResponse) -> tuple[Fraction, Fraction]:

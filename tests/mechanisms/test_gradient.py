@@ -60,7 +60,7 @@ def test_reports_of_two_records_are_equal_or_opposite(family, norm, dtype):
     assert (
         query.mechanism.epsilon_realized == query.mechanism.ball.epsilon_realized == _coins.binary(1.0).epsilon_realized
     )
-    assert query.mechanism.ball._heads == _coins.binary(1.0).heads
+    assert query.mechanism.ball._recipe.coin.heads == _coins.binary(1.0).heads
     signs = set()
     with np.errstate(over="ignore"):
         records = np.array(list(itertools.product(EXTREMES, EXTREMES, EXTREMES))).astype(dtype)

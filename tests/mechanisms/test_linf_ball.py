@@ -46,7 +46,7 @@ def test_reports_with_thin_ties_equal_the_reference(isa, dim, n, dtype):
     mechanism = ldp.LinfBall(dim, 1.0, ties="thin")
     x = np.random.default_rng(n).uniform(-1, 1, (n, dim)).astype(dtype)
     got = np.unpackbits(mechanism.privatize(x, rng=SEED), axis=1, count=dim, bitorder="little")
-    expected = reference.linf_rows(mechanism, KEY, 0, x, 2 * (reference.WORD - mechanism._heads))
+    expected = reference.linf_rows(mechanism, KEY, 0, x, 2 * (reference.WORD - mechanism._recipe.coin.heads))
     np.testing.assert_array_equal(got, expected)
 
 
@@ -57,7 +57,7 @@ def test_a_tie_is_kept_with_twice_the_smaller_probability(monkeypatch):
     mechanism = ldp.LinfBall(4, 1.0, ties="thin")
     ldp.LinfBall(4, 1.0)
     ldp.LinfBall(5, 1.0, ties="thin")
-    assert [arguments[3] for arguments in given] == [2 * (reference.WORD - mechanism._heads), 0, 0]
+    assert [arguments[3] for arguments in given] == [2 * (reference.WORD - mechanism._recipe.coin.heads), 0, 0]
 
 
 @each("dim", [2, 4])
@@ -69,7 +69,7 @@ def test_a_tie_is_kept_exactly_below_the_threshold(isa, dim):
     seen = []
     for keep in (word, word + 1):
         out = np.empty((40, 1), np.uint8)
-        kernel = privatize.LinfBall(dim, 1.0, mechanism._heads, keep)
+        kernel = privatize.LinfBall(dim, 1.0, mechanism._recipe.coin.heads, keep)
         kernel.privatize(stream.Stream(FIXED_KEY), 0, x, out)
         expected = reference.linf_rows(mechanism, FIXED_KEY, 0, x, keep)
         np.testing.assert_array_equal(np.unpackbits(out, axis=1, count=dim, bitorder="little"), expected)
@@ -95,7 +95,7 @@ def test_the_largest_ratio_over_a_grid_of_inputs_is_that_of_two_vertices(dim, ti
         mixtures.append(weights)
     channel = np.array(mixtures, dtype=object).dot(rows)
     worst = max(Fraction(max(column), min(column)) for column in channel.T)
-    assert worst == Fraction(mechanism._heads, _coins.WORD - mechanism._heads)
+    assert worst == Fraction(mechanism._recipe.coin.heads, _coins.WORD - mechanism._recipe.coin.heads)
     assert _coins.log_up(worst) == mechanism.epsilon_realized
 
 

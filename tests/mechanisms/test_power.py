@@ -203,10 +203,10 @@ def shifted() -> Iterator[Case]:
     kernel = privatize.SubsetSelection(13, 4, sets._coin.heads + unit, 10)
     yield Case(with_kernel(sets, kernel), 2, of_set(4, 13, 6.0), ones([1 << 2, 0]))
     cube = ldp.LinfBall(27, 6.0)
-    kernel = privatize.LinfBall(27, 1.0, cube._heads + unit, 0)
+    kernel = privatize.LinfBall(27, 1.0, cube._recipe.coin.heads + unit, 0)
     yield Case(with_kernel(cube, kernel), np.ones(27), logistic(6.0), at_least_ones(14))
     ball = ldp.L2Ball(5, 6.0)
-    kernel = privatize.L2Ball(5, 1.0, ball.scale, ball._heads + unit)
+    kernel = privatize.L2Ball(5, 1.0, ball.scale, ball._recipe.coin.heads + unit)
     yield Case(with_kernel(ball, kernel), np.eye(5)[0], logistic(6.0), lambda z: np.count_nonzero(z[:, 0] > 0))
 
 
@@ -258,7 +258,7 @@ def test_noise_has_the_probabilities_of_its_digits(mechanism, record, rate):
     ideal = np.where(firsts + np.log2(values + 1) <= digits, np.exp(-rate * mechanism.grid * 2.0**firsts * values), 0)
     p = np.append(ideal / ideal.sum(axis=1, keepdims=True), math.exp(-rate * mechanism.grid * 2.0**digits))
     n = max(least_records(q, ALPHA / len(p)) for q in (p.max(), p[np.abs(p - 0.5).argmin()]))
-    index = np.ravel(mechanism.numbers(record[np.newaxis]) - mechanism.report.lower) / mechanism.grid
+    index = np.ravel(mechanism._recipe.law.numbers(record[np.newaxis]) - mechanism.report.lower) / mechanism.grid
     reports = -(-n // len(index))
     counts, negative = np.zeros(len(p), np.int64), 0
     for piece in pieces(mechanism, record, reports):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections import Counter
@@ -278,8 +279,8 @@ def test_carries_of_the_noise_are_drawn():
     mechanism, people = ldp.Laplace(0.0, 1.0, 1.0), 10**6
     coin = mechanism._coin
     changed = type(coin)(coin.digits, coin.groups, (1 << 128) * 3 // 4, coin.epsilon_realized)
-    object.__setattr__(mechanism, "_coin", changed)
-    first, second = mechanism._noise_sums(people, np.random.default_rng(SEED))
+    law = dataclasses.replace(mechanism._recipe.law, coin=changed)
+    first, second = law._noise_sums(people, np.random.default_rng(SEED))
     mean, variance = changed.mean_and_variance
     assert abs(first / people - mean) <= normal_margin(2) * math.sqrt(variance / people)
     assert abs(second / people / (variance + mean**2) - 1) <= normal_margin(2) * math.sqrt(20 / people)

@@ -51,7 +51,9 @@ def test_the_exact_channel_has_the_stated_ratio():
     for row in rows:  # part and function do not depend on the string
         shares = [sum(row[start : start + 2]) for start in range(0, len(row), 2)]
         assert shares == [Fraction(1, 4)] * 2 + [Fraction(1, 8)] * 4
-    np.testing.assert_allclose(TINY.probabilities(TINY.domain.records(ALL)[0]), np.array(rows, float), rtol=1e-12)
+    np.testing.assert_allclose(
+        TINY._recipe.law.probabilities(TINY.domain.records(ALL)[0]), np.array(rows, float), rtol=1e-12
+    )
 
 
 @each(

@@ -273,7 +273,7 @@ def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray, keep_tie: int
             direction.next_block()
             agree = agreements(i, tie.word() >> 41)
         side = 1 if 2 * agree >= dim else -1
-        coin = 1 if sign.word() < mechanism._heads else -1
+        coin = 1 if sign.word() < mechanism._recipe.coin.heads else -1
         out[i] = signs[i] if side * coin > 0 else 1 - signs[i]
     return out
 
@@ -305,7 +305,7 @@ def l2_report(mechanism, u: np.ndarray, x: np.ndarray, sign: Words) -> np.ndarra
     side = 1 if u @ x >= 0 else -1
     norm = min(float(np.linalg.norm(x)) / mechanism.radius, 1.0)
     rounding = 1 if (sign.word() >> 11) / 2**53 < (1 + norm) / 2 else -1
-    coin = 1 if sign.word() < mechanism._heads else -1
+    coin = 1 if sign.word() < mechanism._recipe.coin.heads else -1
     return mechanism.scale * side * rounding * coin * u / np.linalg.norm(u)
 
 

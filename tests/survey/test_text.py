@@ -63,7 +63,7 @@ def test_the_exact_channel_of_a_tiny_question(epsilon):
     survey = Survey({"word": question}, epsilon)
     mechanism = survey.mechanisms["word"]
     rows, _ = column_of(question).domain.records(["", "a", "b", "aa", "ab", "ba", "bb"])
-    law = mechanism.probabilities(rows)
+    law = mechanism._recipe.law.probabilities(rows)
     assert np.allclose(law.sum(axis=1), 1)
     assert law.shape[1] == mechanism.report.k
     ratio = (law.max(axis=0) / law.min(axis=0)).max()
@@ -82,7 +82,7 @@ def test_reports_have_the_distribution_of_the_channel(answers):
     table = survey.privatize({"word": ["ba"] * n, "smokes": np.ones(n, np.bool_)}, rng=3)
     mechanism = survey.mechanisms["word"]
     codes = reports_of(table, mechanism)
-    law = mechanism.probabilities(column_of(question).domain.records(["ba"])[0])[0]
+    law = mechanism._recipe.law.probabilities(column_of(question).domain.records(["ba"])[0])[0]
     assert_counts(np.bincount(codes, minlength=len(law)), len(codes), law, detects=0.01)
 
 
