@@ -14,7 +14,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
 from ..privacy import Channel
 from ..privacy._two_level import TwoLevel
-from ..reports import Codes, Counted, Format, Label, Question
+from ..reports import Codes, Counted, Decoding, Format, Label, Question
 from ..results import AnyDebiasing, Estimate, MatrixDebiasing
 from ._draws import Counts as PeoplePer
 from ._kernel import Kernel
@@ -287,20 +287,18 @@ class MethodLaw(Law):
         rows = self._own("channel_rows")
         return None if rows is None else rows()
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats | None:
         variance = self._own("report_variance")
-        return super().variance(recipe, records) if variance is None else np.asarray(variance(records))
+        return None if variance is None else np.asarray(variance(records))
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: PeoplePer, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeoplePer, generator: Generator) -> AnyArray | None:
         draw = self._own("report_state")
-        if draw is None:
-            return super().draw(recipe, records, people, generator)
-        return np.asarray(draw(records, people, generator))
+        return None if draw is None else np.asarray(draw(records, people, generator))
 
     def two_level(self) -> TwoLevel | None:
         found: TwoLevel | None = self._own("two_level")
         return super().two_level() if found is None else found
 
-    def worst_variance(self, recipe: RecordRecipe) -> float:
+    def worst_variance(self, decoding: Decoding) -> float | None:
         found = self._own("worst_variance")
-        return super().worst_variance(recipe) if found is None else float(found)
+        return None if found is None else float(found)

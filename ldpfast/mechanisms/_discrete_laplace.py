@@ -12,14 +12,12 @@ import numpy as np
 from .. import _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
-from ..reports import Grid
+from ..reports import Decoding, Grid
 from ._draws import Counts, dot, multinomial, shares_of
-from ._law import Law, no_exact_state
+from ._law import Law, NoExactFormError
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ._recipe import RecordRecipe
 
 STEPS_PER_EPSILON = 1024  # grid steps in one unit of noise: rounding adds less than 1e-6 of the variance
 
@@ -127,20 +125,20 @@ class GridNoiseLaw(Law):
     numbers: Callable[[AnyArray], AnyArray]
     dependence: str
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         steps = (self.numbers(records).astype(np.float64) - self.lower) / self.grid
         part = steps - np.floor(steps)
         return np.asarray(self.noise_variance + self.grid**2 * part * (1 - part))
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         """Return the sums of the integers of the reports and of their squares, as words of 64 bits.
 
         People whose numbers are rounded to the same index are counted by the sign and the digits of their noise.
         """
         if self.dependence:
-            raise no_exact_state(recipe, self.dependence)
+            raise NoExactFormError(self.dependence)
         if self.coin.digits > MAX_DIGITS:
-            raise no_exact_state(recipe, f"its noise has more than 2^{MAX_DIGITS} values")
+            raise NoExactFormError(f"its noise has more than 2^{MAX_DIGITS} values")
         numbers = self.numbers(records).reshape(len(records), -1)
         sums = [self._grid_sums(column, people, generator) for column in numbers.T]
         words = [
@@ -183,6 +181,6 @@ class GridNoiseLaw(Law):
             people, offset = more, offset + (1 << coin.digits)
         return total, square
 
-    def worst_variance(self, recipe: RecordRecipe) -> float:
-        low, high = recipe.decoding.value_range
+    def worst_variance(self, decoding: Decoding) -> float:
+        low, high = decoding.value_range
         return self.noise_variance + self.grid**2 / 4 + ((high - low) / 2) ** 2

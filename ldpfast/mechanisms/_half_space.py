@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from .. import _check
 from .._formulas import half_space_constants
 from .._typing import Floats
 from ..privacy._two_level import TwoLevel
+from ..reports import Decoding
 from ._law import Law
-
-if TYPE_CHECKING:
-    from ._recipe import RecordRecipe
 
 MAX_DIM = 1 << 34  # the packed signs of one row are far below the length of a stream
 
@@ -75,7 +72,7 @@ class DirectionLaw(Law):
     center: float
     levels: TwoLevel | None
 
-    def variance(self, recipe: RecordRecipe, records: Floats) -> Floats:
+    def variance(self, decoding: Decoding, records: Floats) -> Floats:
         along, across = self.moments()
         x = records.astype(np.float64)
         square = (x**2).sum(axis=1, keepdims=True)
@@ -87,7 +84,7 @@ class DirectionLaw(Law):
     def two_level(self) -> TwoLevel | None:
         return self.levels
 
-    def worst_variance(self, recipe: RecordRecipe) -> float:
+    def worst_variance(self, decoding: Decoding) -> float:
         return max(self.moments())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +12,10 @@ from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
 from ..privacy._two_level import TwoLevel
-from ..reports import Vectors
+from ..reports import Decoding, Vectors
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale, half_space_constant
 from ._law import Law
-
-if TYPE_CHECKING:
-    from ._recipe import RecordRecipe
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ class L2BallLaw(Law):
     scale: float
     heads: int
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         return np.asarray(self.scale**2 / self.dim - records.astype(np.float64) ** 2)
 
     def two_level(self) -> TwoLevel:
@@ -112,5 +108,5 @@ class L2BallLaw(Law):
         # be any function of the record and the direction.
         return TwoLevel.binary(Fraction(self.heads, _coins.WORD - self.heads))
 
-    def worst_variance(self, recipe: RecordRecipe) -> float:
+    def worst_variance(self, decoding: Decoding) -> float:
         return self.scale**2 / self.dim

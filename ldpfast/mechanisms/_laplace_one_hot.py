@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..reports import Grid
+from ..reports import Decoding, Grid
 from ._base import Mechanism
 from ._discrete_laplace import GridNoiseLaw, grid_noise, grid_steps
 from ._response import one_hot
-
-if TYPE_CHECKING:
-    from ._recipe import RecordRecipe
 
 MAX_COLUMNS = 1 << 20
 
@@ -98,8 +94,8 @@ class LaplaceOneHot(Mechanism):
 class OneHotNoiseLaw(GridNoiseLaw):
     """The distribution of a one-hot vector with noise: its entries are points of the grid, so nothing is rounded."""
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
-        return np.full((len(records), recipe.report.shape[0]), self.noise_variance)
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
+        return np.full(self.numbers(records).shape, self.noise_variance)
 
-    def worst_variance(self, recipe: RecordRecipe) -> float:
+    def worst_variance(self, decoding: Decoding) -> float:
         return self.noise_variance + 0.25

@@ -15,7 +15,7 @@ from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Domain
 from ..privacy._two_level import TwoLevel
-from ..reports import recipe_of
+from ..reports import Decoding, recipe_of
 from ._base import Mechanism
 from ._choice import for_ball
 from ._draws import Counts
@@ -220,14 +220,14 @@ class BallLaw(Law):
     ball: RecordRecipe
     encode: Callable[[AnyArray], AnyArray]
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         return self.ball.draw(self.encode(records), people, generator)
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         return self.ball.variance(self.encode(records))
 
     def two_level(self) -> TwoLevel | None:
         return self.ball.two_level
 
-    def worst_variance(self, recipe: RecordRecipe) -> float:
+    def worst_variance(self, decoding: Decoding) -> float:
         return self.ball.worst_variance

@@ -14,18 +14,16 @@ from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
 from ..privacy._two_level import TwoLevel
-from ..reports import Bits
+from ..reports import Bits, Decoding
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, multinomial
 from ._half_space import check_ball, check_scale, half_space_constant
-from ._law import Law, no_exact_state
+from ._law import Law, NoExactFormError
 from ._vertices import MAX_GROUPED, count_signs
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ._recipe import RecordRecipe
 
 MAX_EXACT_DIM = 4096  # for the integers of `LinfBall.two_level` and of simulated counts
 SHARED = 1 << 23  # values of the random bits that the coordinates of a record share when they are rounded to signs
@@ -153,18 +151,17 @@ class LinfBallLaw(Law):
     heads: int
     thin: bool
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
-        return np.asarray(recipe.decoding.line.variance(records.astype(np.float64)))
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
+        return np.asarray(decoding.line.variance(records.astype(np.float64)))
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         """Return the number of plus signs of each coordinate. People are counted by the interval of the shared random bits."""
         dim = self.dim
         if dim > MAX_EXACT_DIM:
-            raise no_exact_state(recipe, f"dim must be at most {MAX_EXACT_DIM}")
+            raise NoExactFormError(f"dim must be at most {MAX_EXACT_DIM}")
         rounded = [rounding(record) for record in records.astype(np.float64) * (2.0**30 / self.radius)]
         if sum(plus.size for _, plus in rounded) > MAX_GROUPED:
-            raise no_exact_state(
-                recipe,
+            raise NoExactFormError(
                 "the coordinates of the records have too many different values. Multiples of radius / 128 are always possible",
             )
         groups = [multinomial(generator, count, sizes) for count, (sizes, _) in zip(people, rounded, strict=True)]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,11 @@ from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Ball
 from ..privacy import Guarantee
-from ..reports import Vectors
+from ..reports import Decoding, Vectors
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale
 from ._law import Law
 from ._python import PythonKernel
-
-if TYPE_CHECKING:
-    from ._recipe import RecordRecipe
 
 MAX_DIM = 1 << 32  # the words of one row are at most half of a stream
 MIN_EPSILON, MAX_EPSILON = 1e-6, 40.0
@@ -216,14 +212,14 @@ class PrivUnitLaw(Law):
     radius: float
     directions: Callable[[AnyArray], tuple[Floats, Floats]]
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         unit, length = self.directions(records)
         noise, rest = (self.scale**2 - self.radius**2) / self.dim, self.radius**2 * (1 - length**2)
         variance = noise + rest[:, np.newaxis] * unit**2
         variance[length == 0] = self.scale**2 / self.dim
         return np.asarray(variance)
 
-    def worst_variance(self, recipe: RecordRecipe) -> float:
+    def worst_variance(self, decoding: Decoding) -> float:
         return _worst_moment(self.dim, self.scale, self.radius)
 
 

@@ -19,12 +19,13 @@ from .._typing import AnyArray, Floats
 from ..domains import FLOAT32, FLOAT64, Categories, Clipped, Domain, Strings
 from ..privacy import Guarantee
 from ..privacy._two_level import TwoLevel
-from ..reports import Counted, Counts, Decoding, Format, Label, Recipe, _labels
+from ..reports import Codes, Counted, Counts, Decoding, Format, Label, Recipe, _labels
 from ..reports._recipe import StateLayout
-from ..results import AnyDebiasing, Estimate
+from ..results import AnyDebiasing, Estimate, line_of
 from ._draws import Counts as PeoplePer
 from ._kernel import Kernel
-from ._law import Fused, Law
+from ._law import Fused, Law, NoExactFormError, drawn_codes, variances_of_rows, worst_variance_of
+from ._python import integer_weights
 from ._records import Records
 
 if TYPE_CHECKING:
@@ -133,7 +134,13 @@ class RecordRecipe(Recipe):
 
     def variance(self, records: AnyArray) -> Floats:
         """Return the variance of one decoded report of each result of ``domain.convert``, per coordinate."""
-        return self.law.variance(self, records)
+        known = self.law.variance(self.decoding, records)
+        if known is not None:
+            return known
+        rows = self.law.rows()
+        if rows is None or not isinstance(self.domain, Categories):
+            raise NotImplementedError(f"{self.label.text} must have report_variance, or channel_rows")
+        return variances_of_rows(self.report, self.debiasing, rows)[records]
 
     def draw(self, records: AnyArray, people: PeoplePer, generator: Generator) -> AnyArray:
         """Return the counts of the reports of many people, drawn from their distribution.
@@ -157,12 +164,35 @@ class RecordRecipe(Recipe):
         if self.inner is not None:
             records = self.inner.convert(records if self.translate is None else self.translate(records))
             records = self.inner.clip(records) if self.always_clip else records
-        return self.law.draw(self, records, people, generator)
+        try:
+            drawn = self.law.draw(records, people, generator)
+            return drawn if drawn is not None else self._drawn_codes(records, people, generator)
+        except NoExactFormError as error:
+            raise ValueError(
+                f"mechanism must have reports that can be simulated by exact counts, got {self.label.text}: {error}. "
+                "Privatize and count a sample of records instead"
+            ) from None
+
+    def _drawn_codes(self, records: AnyArray, people: PeoplePer, generator: Generator) -> AnyArray:
+        """Return the counts of codes, from the rows of the channel."""
+        rows, domain = self.law.rows(), self.inner or self.domain
+        if rows is None or not isinstance(domain, Categories) or not isinstance(self.report, Codes):
+            raise NoExactFormError("its reports have too many values")
+        return drawn_codes(integer_weights(rows, domain.k, self.report.k), records, people, generator)
 
     @cached_property
     def worst_variance(self) -> float:
         """Largest variance of a coordinate of one decoded report, from noise and sampling, over all populations."""
-        return self.law.worst_variance(self)
+        known = self.law.worst_variance(self.decoding)
+        if known is not None:
+            return known
+        low, high = self.value_range
+        line = line_of(self.debiasing)
+        if line is not None:  # a decoded bit has two values
+            return float(line.variance(min(max((line.zero + line.one) / 2, low), high)))
+        if not isinstance(self.domain, Categories):
+            raise NotImplementedError(f"{self.label.text} must have worst_variance")
+        return worst_variance_of(self.variance(np.arange(self.domain.k)))
 
     @cached_property
     def two_level(self) -> TwoLevel | None:

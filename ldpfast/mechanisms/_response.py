@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 from .. import _coins
 from .._typing import AnyArray, Floats
 from ..privacy._two_level import TwoLevel
-from ..reports import Codes
+from ..reports import Decoding
 from ..results import Debiasing
 from ._draws import Counts, bincount, heads, uniform
 from ._law import CHANNEL_ENTRIES, Law
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ._recipe import RecordRecipe
 
 
 @lru_cache(maxsize=256)
@@ -53,10 +51,13 @@ class ResponseLaw(Law):
     coin : ResponseCoin
     symbols : callable or None
         Function from records to their symbols; None if records are symbols.
+    onehot : bool
+        Whether a report decodes to one number per symbol, not to one number.
     """
 
     coin: _coins.ResponseCoin
     symbols: Callable[[AnyArray], AnyArray] | None = None
+    onehot: bool = True
 
     def symbols_of(self, records: AnyArray) -> AnyArray:
         """Return the symbol of each record, before the response."""
@@ -68,12 +69,12 @@ class ResponseLaw(Law):
             return None
         return [[coin.keep if i == j else coin.words_per_symbol for j in range(coin.k)] for i in range(coin.k)]
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         symbols = self.symbols_of(records)
-        truth = one_hot(symbols, self.coin.k) if isinstance(recipe.report, Codes) and recipe.report.onehot else symbols
+        truth = one_hot(symbols, self.coin.k) if self.onehot else symbols
         return np.asarray(debiasing_of(self.coin).variance(truth.astype(np.float64)))
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         return response_counts(self.coin, bincount(self.symbols_of(records), people, self.coin.k), generator)
 
     def two_level(self) -> TwoLevel:
@@ -81,7 +82,9 @@ class ResponseLaw(Law):
         return TwoLevel.of_sets(Fraction(coin.keep, coin.words_per_symbol), 1, coin.k, 1)
 
 
-def parts_of(coin: _coins.ResponseCoin, symbols: Callable[[AnyArray], AnyArray] | None = None) -> dict[str, Any]:
+def parts_of(
+    coin: _coins.ResponseCoin, symbols: Callable[[AnyArray], AnyArray] | None = None, *, onehot: bool = True
+) -> dict[str, Any]:
     """Return what follows from the integers of the coin, as arguments of `Mechanism.define`."""
-    law = ResponseLaw(coin, symbols)
+    law = ResponseLaw(coin, symbols, onehot)
     return {"epsilon_realized": coin.epsilon_realized, "debiasing": debiasing_of(coin), "coin": coin, "law": law}

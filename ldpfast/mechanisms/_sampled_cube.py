@@ -16,18 +16,16 @@ from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
 from ..privacy._two_level import TwoLevel
-from ..reports import Bits, Format, SampledSigns
+from ..reports import Bits, Decoding, Format, SampledSigns
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts
 from ._half_space import check_ball, check_scale
-from ._law import Law, no_exact_state
+from ._law import Law, NoExactFormError
 from ._vertices import MAX_COLUMNS, count_sampled_signs, count_signs
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ._recipe import RecordRecipe
 
 MAX_SAMPLED = 62  # patterns of the signs are numbers of 64 bits
 MAX_DIM = 4096  # if the signs of all coordinates are reported
@@ -238,19 +236,19 @@ class SampledCubeLaw(Law):
         inside, outside = self.weights
         return TwoLevel.of_sets(Fraction(inside, outside), self.patterns, 1 << self.sampled, self.patterns)
 
-    def variance(self, recipe: RecordRecipe, records: Floats) -> Floats:
+    def variance(self, decoding: Decoding, records: Floats) -> Floats:
         return np.asarray(self.scale**2 * (self.sampled / self.dim) - records.astype(np.float64) ** 2)
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         k, (inside, outside) = self.sampled, self.weights
         if self.dim > MAX_COLUMNS:
-            raise no_exact_state(recipe, f"dim must be at most {MAX_COLUMNS}")
+            raise NoExactFormError(f"dim must be at most {MAX_COLUMNS}")
         plus = np.clip((1 + records.astype(np.float64) / self.radius) / 2, 0, 1)
         weights = [math.comb(k, a) * (inside if a >= self.threshold else outside) for a in range(k + 1)]
         draw = count_signs if k == self.dim else count_sampled_signs
         return draw(generator, people, plus, weights)
 
-    def worst_variance(self, recipe: RecordRecipe) -> float:
+    def worst_variance(self, decoding: Decoding) -> float:
         return self.scale**2 * self.sampled / self.dim
 
     @property

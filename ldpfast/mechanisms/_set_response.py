@@ -26,8 +26,6 @@ from ._response import one_hot
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from ._recipe import RecordRecipe
-
 CODES_AT_A_TIME = 1 << 20  # times categories
 HIT_COST = 4  # time to decide whether a code supports a category, in units of the time of all hits per code
 
@@ -170,10 +168,10 @@ class SetLaw(Law):
         outside = ((1 << coin.bits) - coin.heads) * coin.size
         return [[inside if hit else outside for hit in row] for row in self.supported(np.arange(coin.outputs)).T]
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
-        return np.asarray(recipe.decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
+        return np.asarray(decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         owners, coin = bincount(records, people, self.k), self.coin
         inside = heads(generator, owners, coin.heads, (1 << coin.bits) - coin.heads)
         return self.draw_codes(inside, owners - inside, generator)

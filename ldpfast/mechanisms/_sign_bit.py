@@ -13,7 +13,7 @@ from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Interval
 from ..privacy._two_level import TwoLevel
-from ..reports import Codes
+from ..reports import Codes, Decoding
 from ..results import Debiasing
 from ._base import Mechanism
 from ._draws import Counts
@@ -21,8 +21,6 @@ from ._law import Law
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ._recipe import RecordRecipe
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,10 @@ class SignBitLaw(Law):
         heads, tails = self.coin.heads, self.coin.tails
         return [[heads, tails], [tails, heads]]
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
-        return np.asarray(recipe.decoding.line.variance(records.astype(np.float64)))
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
+        return np.asarray(decoding.line.variance(records.astype(np.float64)))
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         position = np.clip((records.astype(np.float64) - self.lower) / (self.upper - self.lower), 0, 1)
         low = float(1 - self.coin.p)
         ones = int(generator.binomial(people, low + (1 - 2 * low) * position).sum())

@@ -16,7 +16,7 @@ from .._core import strings
 from .._finite_field import is_prime
 from .._typing import AnyArray, Floats
 from ..domains import Strings
-from ..reports import Codes, recipe_of
+from ..reports import Codes, Decoding, recipe_of
 from ..results import Debiasing, line_of
 from ._base import Mechanism
 from ._choice import ROUNDING, best, total_variance
@@ -248,7 +248,7 @@ class SketchLaw(Law):
         parts = [whole_share(levels), *[Fraction(1, 2 * max(1, levels))] * levels]
         return np.array([[float(weight) / self.functions] * self.functions for weight in parts])
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         weights = self.weights()
         assigned, states = multinomial(generator, people, weights.ravel()), []
         for part, hashes in enumerate(self.hashes):
@@ -260,7 +260,7 @@ class SketchLaw(Law):
                 states.append(self.response.draw(present, owners[present], generator))
         return np.concatenate(states)
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         probability = self.probabilities(records)
         return probability * (1 - probability)
 

@@ -11,7 +11,7 @@ from .. import _check, _coins
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Reals
-from ..reports import Codes
+from ..reports import Codes, Decoding
 from ..results import Debiasing
 from ._base import Mechanism
 from ._draws import Counts, multinomial
@@ -20,8 +20,6 @@ from ._response import ResponseLaw, debiasing_of, response_counts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ._recipe import RecordRecipe
 
 
 @dataclass(frozen=True)
@@ -113,11 +111,11 @@ class SmoothedLaw(ResponseLaw):
         below = np.clip(-low, 0, 1)  # probability of being below an edge
         return np.diff(below, axis=1)
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> AnyArray:
+    def variance(self, decoding: Decoding, records: AnyArray) -> AnyArray:
         """Return the variance of one decoded report of each record, per symbol, with that of the offset."""
-        return np.asarray(recipe.decoding.line.variance(self.symbol_probabilities(records)))
+        return np.asarray(decoding.line.variance(self.symbol_probabilities(records)))
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         symbols = multinomial(generator, people, self.symbol_probabilities(records)).sum(axis=0)
         return response_counts(self.coin, symbols, generator)
 

@@ -15,7 +15,7 @@ from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..privacy._two_level import TwoLevel
-from ..reports import Bits
+from ..reports import Bits, Decoding
 from ..results import Debiasing
 from ._base import Mechanism
 from ._draws import Counts, bincount, sample
@@ -25,8 +25,6 @@ from ._set_response import scaled_variance
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ._recipe import RecordRecipe
 
 MAX_CATEGORIES = 1 << 16  # a row of bits and the working memory of the kernel stay in cache
 
@@ -55,10 +53,10 @@ class SubsetLaw(Law):
         k, size, coin = self.k, self.coin.size, self.coin  # S(x) are the sets that hold x
         return TwoLevel.of_sets(coin.inside / coin.outside, size * (k - 1), k * (k - 1), size * (k - size))
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
-        return np.asarray(recipe.decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
+        return np.asarray(decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         """Return the number of sets with each category.
 
         The set is uniform among all sets with probability k (1 - p) / (k - size), else among those with the true category.

@@ -15,7 +15,7 @@ from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..privacy._two_level import TwoLevel
-from ..reports import Codes
+from ..reports import Codes, Decoding
 from ..results import Debiasing
 from ._base import Mechanism
 from ._draws import Counts, bincount, uniform
@@ -26,8 +26,6 @@ from ._tree_sets import SetLevel
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ._recipe import RecordRecipe
 
 MAX_BINS = 1 << 20
 METHODS = ("hierarchy", "haar")
@@ -197,7 +195,7 @@ class TreeLaw(Law):
     k: int
     levels: tuple[TreeLevel, ...]
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         assigned, parts = uniform(generator, people, len(self.levels)), []
         for number, level in enumerate(self.levels):
             symbols = bincount(records.astype(np.int64) // level.span, assigned[:, number], level.symbols)
@@ -222,7 +220,7 @@ class TreeLaw(Law):
                 row += [hit if match else miss for match in matches]
         return rows
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         parts = []
         for level in self.levels:
             hit, miss = (float(p) / len(self.levels) for p in level.probabilities)

@@ -13,7 +13,7 @@ from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..privacy._two_level import TwoLevel
-from ..reports import Bits
+from ..reports import Bits, Decoding
 from ..results import Debiasing
 from ._base import Mechanism
 from ._draws import Counts, bincount, heads
@@ -23,8 +23,6 @@ from ._response import debiasing_of, one_hot
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ._recipe import RecordRecipe
 
 
 @dataclass(frozen=True)
@@ -113,10 +111,10 @@ class UnaryLaw(Law):
     k: int
     coin: _coins.UnaryCoins
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
-        return np.asarray(recipe.decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
+        return np.asarray(decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         """Return the number of ones of each category: all bits of all people are independent."""
         owners, coin = bincount(records, people, self.k), self.coin
         truthful = heads(generator, owners, coin.own, _coins.WORD - coin.own)

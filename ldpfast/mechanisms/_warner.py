@@ -57,4 +57,4 @@ class Warner(Mechanism):
         self._set(epsilon=_check.positive("epsilon", self.epsilon))
         coin = _coins.response(2, self.epsilon, wide=True)
         domain, report = Categories(2, booleans=True), Codes(2, onehot=False)
-        self.define(domain=domain, report=report, kernel=privatize.Warner(coin), **parts_of(coin))
+        self.define(domain=domain, report=report, kernel=privatize.Warner(coin), **parts_of(coin, onehot=False))

@@ -19,7 +19,7 @@ from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Interval
 from ..privacy._two_level import TwoLevel
-from ..reports import Codes
+from ..reports import Codes, Decoding
 from ..results import NumberDebiasing
 from ._base import Mechanism
 from ._draws import Counts, multinomial
@@ -27,8 +27,6 @@ from ._law import Law
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from ._recipe import RecordRecipe
 
 MAX_OUTPUTS = 256
 MAX_EQUAL = 64  # codes with equally spaced inputs
@@ -298,11 +296,11 @@ class WindowLaw(Law):
             kinds.append((Fraction(coin.bit_words, total), Fraction(coin.heads, coin.tails), 1, 2, 1))
         return TwoLevel.of_kinds(kinds)
 
-    def variance(self, recipe: RecordRecipe, records: Floats) -> Floats:
+    def variance(self, decoding: Decoding, records: Floats) -> Floats:
         position = np.clip((records.astype(np.float64) - self.lower) / self.half - 1, -1, 1)
         return np.asarray(self.half**2 * (np.interp(position, self.inputs(), self.moments()) - position**2))
 
-    def draw(self, recipe: RecordRecipe, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         steps, rows = self.coin.steps, np.array(_rows(self.coin), np.float64)
         position = (records.astype(np.float64) - self.lower) / (self.upper - self.lower) * steps
         if self.design.values:
@@ -316,7 +314,7 @@ class WindowLaw(Law):
         """As `Window.largest_variance`."""
         return self.half**2 * worst_variance(self.moments(), self.inputs())
 
-    def worst_variance(self, recipe: RecordRecipe) -> float:
+    def worst_variance(self, decoding: Decoding) -> float:
         return self.half**2 * float(
             self.moments().max()
         )  # people at the inputs with the largest mean square, on both sides

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,10 @@ from ..mechanisms import Mechanism, RandomizedResponse
 from ..mechanisms._law import CHANNEL_ENTRIES, Law
 from ..mechanisms._response import one_hot
 from ..privacy._two_level import TwoLevel
-from ..reports import Codes
+from ..reports import Codes, Decoding
 from ..results import Debiasing
 from ._covariance import Covariance
 from ._round_loss import loss_of_rounds
-
-if TYPE_CHECKING:
-    from ..mechanisms._recipe import RecordRecipe
 
 
 @dataclass(frozen=True)
@@ -164,8 +161,8 @@ class TwoResponsesLaw(Law):
             return None
         return [[self.keep if i == j else self.other for j in range(self.k)] for i in range(self.k)]
 
-    def variance(self, recipe: RecordRecipe, records: AnyArray) -> Floats:
-        return np.asarray(recipe.decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
+    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
+        return np.asarray(decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
 
     def two_level(self) -> TwoLevel:
         return TwoLevel.of_sets(self.keep / self.other, 1, self.k, 1)

@@ -647,7 +647,8 @@ def test_records_are_encoded_as_the_problem_does():
 def test_a_problem_with_its_own_kernel_is_refused():
     problem = SeriesDensity(1.0, n_terms=4)
     message = (
-        f"mechanism must encode records before it privatizes them, got {problem!r}: it does both at once. {ADVICE}"
+        f"mechanism must have reports that can be simulated by exact counts, got {problem!r}: it encodes records and "
+        f"privatizes them at once. {ADVICE}"
     )
     with raises(ValueError, message):
         ldp.simulate(problem, {0.5: 1.0}, 10)
