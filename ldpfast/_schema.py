@@ -54,7 +54,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, dict):
-        keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
+        keys = sorted(value, key=None if all(map(str.isascii, value)) else _utf_16)
         return "{" + ",".join(f"{_text(key)}:{_text(value[key])}" for key in keys) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(_text, value)) + "]"
@@ -65,6 +65,11 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return _number(value)
     raise TypeError(f"a schema must hold strings, numbers, booleans, lists and dicts, got {type(value).__name__}")
+
+
+def _utf_16(key: str) -> bytes:
+    """Return the code units of a key, whose order is that of keys. ASCII texts have it, too."""
+    return key.encode("utf-16-be")
 
 
 def _number(value: float) -> str:

@@ -16,7 +16,7 @@ from .._frames import Groups, read_by, require_one_index, whole_column
 from .._person_keys import PIECE_ROWS, QuestionKeys, is_personal, value_fields
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray, Floats
-from ..domains import FLOAT32, FLOAT64, Categories, Clipped, Domain, Strings
+from ..domains import FLOAT64, Categories, Clipped, Domain
 from ..privacy import Guarantee
 from ..privacy._two_level import TwoLevel
 from ..reports import Codes, Counted, Counts, Decoding, Format, Label, Recipe, _labels
@@ -27,17 +27,13 @@ from ._kernel import Kernel
 from ._law import Fused, Law, NoExactFormError, drawn_codes, variances_of_rows, worst_variance_of
 from ._python import integer_weights
 from ._records import Records
+from ._single import EXACT, SingleRecord
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from .._typing import RNGLike
 
-EXACT = 1 << 53  # integers up to this size are exact in doubles
-BOOLEANS, DOUBLES = frozenset([bool, np.bool_]), frozenset([float, np.float64])
-INTEGERS = frozenset([int, *(np.dtype(code).type for code in "bBhHiIlLqQ")])  # not numpy.timedelta64, an np.integer
-FRESH: Any = None  # key of a single record: the kernel takes one from the operating system
-NUMBER, CATEGORY, VECTOR, TEXT = "number", "category", "vector", "text"  # forms of a single record
 PIECE_BYTES = 1 << 20  # bytes of records per piece, so that a piece stays in cache for all steps
 
 
@@ -329,85 +325,16 @@ class RecordRecipe(Recipe):
         """Return the number of record blocks of n records."""
         return -(-n // self.kernel.rows)
 
-    def single(self, x: Any, clip: bool) -> AnyArray | None:
-        """Return the report of one record under a fresh key, without the cost of the general case.
-
-        Return None if `x` is not a number, a text or an array that the kernel reads, or if it may be invalid.
-        """
-        form, kind, report = self._single_form, type(x), self.report
-        record: Any
-        number: Any = None
-        dtype: np.dtype[Any]
-        if form is NUMBER:
-            if kind in DOUBLES or (kind in INTEGERS and -EXACT <= int(x) <= EXACT):
-                number, dtype = x, FLOAT64
-            elif kind is np.float32:
-                number, dtype = x, FLOAT32
-            elif kind is np.ndarray and not x.shape and self._can_read(x):
-                record = x
-            else:
-                return None
-        elif form is CATEGORY:
-            kinds, k, dtype = self._single_codes
-            if kind not in kinds:
-                return None
-            number = int(x)  # comparisons of NumPy's scalars are slow
-            if not 0 <= number < k:
-                return None
-        elif form is VECTOR:
-            if kind is not np.ndarray or x.shape != (self.domain.width,) or not self._can_read(x):
-                return None
-            record = x
-        elif form is TEXT and kind is str:
-            strings: Any = self.domain
-            row = strings.row_of(x)
-            if row is None:
-                return None
-            record = np.frombuffer(row, np.uint8)
-        else:
-            return None
-        kernel: Any = self.kernel  # a compiled one, because it checks records
-        if number is not None:
-            if report.number is not None:
-                to, to_code = report.number
-                made = kernel.privatize_number(
-                    FRESH, self.first_block, number, dtype.itemsize, form is CATEGORY, to_code, clip
-                )
-                return None if made is None else to(made)
-            record = dtype.type(number)
-        out = np.empty(report.shape, report.dtype(record.dtype))
-        valid = kernel.privatize(FRESH, self.first_block, record, out, clip)
-        return (out if out.ndim else out[()]) if valid or clip else None
+    @cached_property
+    def single(self) -> Callable[[Any, bool], AnyArray | None]:
+        """Function that returns the report of one record under a fresh key; None where the general case is needed."""
+        return SingleRecord(self.domain, self.report, self.kernel, self.first_block, self.checks).privatize
 
     def piece_rows(self, records: AnyArray) -> int:
         """Return the number of records per piece, a multiple of the block size."""
         rows = self.kernel.rows
         record_bytes = max(records.dtype.itemsize * (records.size // max(1, len(records))), 8 * self.width)
         return rows * max(1, PIECE_BYTES // (rows * record_bytes))
-
-    @cached_property
-    def _single_form(self) -> str | None:
-        """Form of a single record that the kernel reads, or None. The code of a label is not a label."""
-        domain = self.domain
-        if not self.checks or (domain.reads_columns and not isinstance(domain, Strings)):
-            return None
-        if isinstance(domain, Strings):
-            return TEXT
-        if isinstance(domain, Categories):
-            return CATEGORY
-        return NUMBER if domain.width is None else VECTOR
-
-    @cached_property
-    def _single_codes(self) -> tuple[frozenset[type], int, np.dtype[Any]]:
-        """Types of a single code, number of codes, and the dtype that the kernel reads."""
-        domain = self.domain
-        assert isinstance(domain, Categories)
-        return INTEGERS | BOOLEANS if domain.booleans else INTEGERS, domain.k, domain.dtype
-
-    @staticmethod
-    def _can_read(x: AnyArray) -> bool:
-        """Return whether a kernel reads the numbers of an array where they are."""
-        return (x.dtype is FLOAT64 or x.dtype is FLOAT32) and x.flags.c_contiguous and x.flags.aligned
 
     @cached_property
     def checks(self) -> bool:

@@ -58,8 +58,6 @@ class SurveyRecipe(Recipe):
     label : Label
     descriptions : list of bytes
         Digest of each asked question with the integers of its mechanism, which personal keys depend on.
-    head : bytes
-        Start of every message: its version and the fingerprint.
     columns : list of str
         Names of the questions that the columns of the kernel answer. A mean that is also sent as a number is there twice.
     places : list of tuple of int
@@ -81,7 +79,6 @@ class SurveyRecipe(Recipe):
     guarantee: Guarantee
     label: Label
     descriptions: list[bytes]
-    head: bytes
     columns: list[str]
     places: list[tuple[int, ...]]
     thresholds: NDArray[np.uint32]
@@ -123,7 +120,6 @@ class SurveyRecipe(Recipe):
             guarantee,
             label,
             descriptions,
-            label.head[:9],
             columns,
             [places for places, *_ in asked],
             thresholds,
@@ -131,6 +127,11 @@ class SurveyRecipe(Recipe):
             SurveyKernel(parts, asked, answers, thresholds),
             [_coins_of(declared, *asked, series) for asked in zip(items, mechanisms, descriptions, strict=True)],
         )
+
+    @property
+    def head(self) -> bytes:
+        """Start of every message: its version and the fingerprint."""
+        return self.label.head[:9]
 
     @property
     def names(self) -> list[str]:
