@@ -9,7 +9,7 @@ import hmac
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -129,7 +129,9 @@ class Job:
     def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
         """Return the state of the people of a partition, and how many of their records were clipped."""
         records = self._records(partition)
-        counts = self.what()._counted(records, self.by, self._keys(records, persons), self.clip)
+        counts = recipe_of(self.what()).collect(
+            partial(Counts, self.what()), records, self.by, self._keys(records, persons), self.clip
+        )
         return aggregator_of(counts), counts.clipped
 
     def count(self, partition: Any, number: int, persons: Any = None) -> TaskCounts:
@@ -212,7 +214,7 @@ class Job:
         with _place(f" (partition {number})"):
             task = self._with_secret()
             records = task._records(partition)
-            yield from task.what()._messages(records, task._keys(records, persons), task.clip)
+            yield from recipe_of(task.what()).messages(records, task._keys(records, persons), task.clip)
 
 
 @contextmanager

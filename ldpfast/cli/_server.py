@@ -342,7 +342,7 @@ def _fill(app: Any, survey: Survey, waves: Sequence[int]) -> None:
             part = {name: column[mine] for name, column in people.items()}
             messages = [
                 message.as_py()
-                for piece in asked._messages(part, keys.of_rows(np.flatnonzero(mine)), False)
+                for piece in recipe_of(asked).messages(part, keys.of_rows(np.flatnonzero(mine)), False)
                 for message in piece
             ]
             with store.write() as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from .. import _check
 from .._envelope import as_bytes, seal, unseal
@@ -15,9 +15,7 @@ from .._typing import AnyArray
 from ._batches import new_names, read_batches
 from ._counts import MAX_REPORTS, Counts, read_question
 from ._labels import is_binary
-
-if TYPE_CHECKING:
-    from ._question import Question
+from ._recipe import Asked
 
 MAGIC = b"LDPFAST\x04"  # the last byte is the version of the layout
 REASONS = ("type", "length", "version", "fingerprint", "question", "order", "value")  # for which messages are refused
@@ -54,7 +52,7 @@ class Aggregator:
     (3,)
     """
 
-    def __init__(self, question: Question[Any]) -> None:
+    def __init__(self, question: Asked) -> None:
         self._counts = Counts(question)
 
     @classmethod
@@ -142,7 +140,7 @@ class Aggregator:
         if _check.choice("errors", errors, ("raise", "skip")) == "skip":
             self._update_valid(reports)
         else:
-            self._counts.add(*self.question._count(reports))
+            self._counts.add(*self._counts.recipe.count(reports))
         self._counts.batches |= names
         return self
 
@@ -153,9 +151,10 @@ class Aggregator:
         if not isinstance(messages, list | tuple):
             raise TypeError(f'reports must be a list of messages with errors="skip", got {type(messages).__name__}')
         bytes_only = [bytes(m) for m in messages if isinstance(m, bytes | bytearray | memoryview)]
-        kept, refused = self.question._valid_messages(bytes_only)
+        recipe = self._counts.recipe
+        kept, refused = recipe.valid_messages(bytes_only)
         refused["type"] += len(messages) - len(bytes_only)
-        for counted in [self.question._count(part) for part in kept]:
+        for counted in [recipe.count(part) for part in kept]:
             self._counts.add(*counted)
         self._counts.refused += refused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from .._described import from_dict as described
 from .._frames import Groups
 from .._schema import first_difference
+from .._table import Table
 from .._typing import AnyArray
 from ..results import People, new_count
 from ._batches import new_names
-
-if TYPE_CHECKING:
-    from ._question import Question
+from ._recipe import Asked
 
 MAX_REPORTS = 1 << 62  # so that 64-bit counts cannot overflow
 MAX_BYTES = 1 << 30  # of the counts of all groups
@@ -38,7 +37,7 @@ class Counts:
 
     Attributes
     ----------
-    question : Question
+    question : Asked
     n : ndarray of int64, shape (groups,)
     states : list of ndarray
         The arrays of `Recipe.state_layouts`, each with one row per group.
@@ -53,7 +52,7 @@ class Counts:
         Numbers of messages that were left out, by their fault.
     """
 
-    def __init__(self, question: Question[Any], groups: Groups | None = None) -> None:
+    def __init__(self, question: Asked, groups: Groups | None = None) -> None:
         self.question = question
         self.groups, values = groups, (None,) if groups is None else ()
         self.places: dict[Any, int] = {value: i for i, value in enumerate(values)}
@@ -67,7 +66,7 @@ class Counts:
         self.refused: Counter[str] = Counter()
 
     @classmethod
-    def of(cls, question: Question[Any], values: Sequence[Any], states: Sequence[AnyArray], n: Any) -> Counts:
+    def of(cls, question: Asked, values: Sequence[Any], states: Sequence[AnyArray], n: Any) -> Counts:
         """Return counts with arrays that they keep."""
         found = cls.__new__(cls)
         found.question, found.groups = question, None
@@ -113,6 +112,17 @@ class Counts:
         if counted.n == 0:
             raise ValueError("an estimate needs at least 1 report, got n = 0")
         return self.question._result(counted, self.people, **options)
+
+    def only(self, value: Any) -> Counts:
+        """Return the counts of one group, as those of all people."""
+        found = self.taken([value])
+        found.places, found.people = {None: 0}, self.people.group(value)
+        return found
+
+    def table(self, values: Sequence[Any], confidence: float, simultaneous: bool) -> Table | None:
+        """Return the table of the results of some groups, computed for all of them at once; None if the question cannot."""
+        counted = self.of_rows([self.places[value] for value in values])
+        return self.question._table_of_groups(values, counted, confidence, simultaneous)
 
     # Adding -----------------------------------------------------------------------------------------------------------
 
@@ -196,7 +206,7 @@ class Counts:
         )
 
     @classmethod
-    def unpacked(cls, question: Question[Any], values: Sequence[Any], n: Sequence[int], payload: bytes) -> Counts:
+    def unpacked(cls, question: Asked, values: Sequence[Any], n: Sequence[int], payload: bytes) -> Counts:
         """Return the counts with the arrays that `packed` saved.
 
         Raises
@@ -232,7 +242,7 @@ class Counts:
     __hash__ = None  # type: ignore[assignment]
 
 
-def require_room(question: Question[Any], groups: int) -> None:
+def require_room(question: Asked, groups: int) -> None:
     """Raise if the counts of so many groups would have more than `MAX_BYTES`."""
     each = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in question._recipe.state_layouts)
     if groups > 1 and groups * each > MAX_BYTES:
@@ -242,7 +252,7 @@ def require_room(question: Question[Any], groups: int) -> None:
         )
 
 
-def require_equal(question: Question[Any], other: Question[Any]) -> None:
+def require_equal(question: Asked, other: Asked) -> None:
     """Raise unless two questions are equal, with the first difference; labels that cannot be saved can only be shown."""
     if other == question:
         return

@@ -11,7 +11,6 @@ import numpy as np
 from .. import _schema
 from .._envelope import seal, unseal
 from .._frames import By, read_by
-from .._table import Table
 from .._warnings import warn
 from ..results import SmallSampleWarning
 from ._aggregator import Aggregator
@@ -121,9 +120,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         return self._counts.total
 
     def __getitem__(self, value: Any) -> Aggregator:
-        found = self._counts.taken([value])
-        found.places, found.people = {None: 0}, self._counts.people.group(value)
-        return Aggregator._of(found)
+        return Aggregator._of(self._counts.only(value))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._counts.places)
@@ -192,15 +189,8 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         if empty:
             listed = ", ".join(map(repr, in_order(empty)[:20])) + (", ..." if len(empty) > 20 else "")
             warn(f"groups are left out because nobody is in them: {listed}", SmallSampleWarning)
-        counted = self.ordered(list(self))  # a copy, which later calls of `merge` do not change
-        return GroupedResults(in_order(value for value in self if value not in empty), counted, options)
-
-    def stacked_table(self, values: Sequence[Any], confidence: float, simultaneous: bool) -> Table | None:
-        """Return the table of the results of some groups, computed for all of them at once; None if the question cannot."""
-        places = [self._counts.places[value] for value in values]
-        counted = self._counts.of_rows(places)
-        table: Table | None = self.question._table_of_groups(values, counted, confidence, simultaneous)
-        return table
+        counts = self._counts.taken(list(self))  # a copy, which later calls of `merge` do not change
+        return GroupedResults(in_order(value for value in self if value not in empty), counts, self.by, options)
 
     def to_bytes(self) -> bytes:
         """Return the schema of the question, the groups and their counts as bytes, with a checksum.

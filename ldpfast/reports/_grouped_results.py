@@ -5,16 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._frames import By
 from .._plots import caption, draw_intervals, panels_of_rows, text_of
 from .._table import Table
 from ..results import guarantee_text
-
-if TYPE_CHECKING:
-    from ._grouped import GroupedAggregator
+from ._counts import Counts
 
 MAX_SHOWN = 20  # groups of a printed table
 
@@ -35,6 +34,13 @@ class GroupedResults(Mapping[Any, Any]):
 
     `GroupedAggregator.estimate` and `run` with ``by=`` make one. Each result is computed when it is first used.
 
+    Attributes
+    ----------
+    by : str, tuple of str or None
+        The columns that divide people; None for arrays, which have no name.
+    options : dict
+        Options of the estimates.
+
     Examples
     --------
     >>> from ldpfast.survey import Survey, YesNo
@@ -46,13 +52,19 @@ class GroupedResults(Mapping[Any, Any]):
     ['N', 'S']
     """
 
-    def __init__(self, values: Sequence[Any], counted: GroupedAggregator, options: Mapping[str, Any]) -> None:
+    def __init__(self, values: Sequence[Any], counts: Counts, by: By | None, options: Mapping[str, Any]) -> None:
         self._results: dict[Any, Any] = dict.fromkeys(values)
-        self._counted, self._options = counted, dict(options)
+        self._counts = counts
+        self.by, self.options = by, dict(options)
+
+    @property
+    def counts(self) -> Counts:
+        """Counts of the groups, in their order, as a copy."""
+        return self._counts.taken(list(self))
 
     def __getitem__(self, value: Any) -> Any:
         if self._results[value] is None:
-            self._results[value] = self._counted[value].estimate(**self._options)
+            self._results[value] = self._counts.only(value).conclude(**self.options)
         return self._results[value]
 
     def __iter__(self) -> Iterator[Any]:
@@ -81,7 +93,7 @@ class GroupedResults(Mapping[Any, Any]):
             As for `Estimate.interval`.
         """
         columns: dict[str, list[Any]] = {"group": []}
-        if not self._options and (stacked := self._counted.stacked_table(list(self), confidence, simultaneous)):
+        if not self.options and (stacked := self._counts.table(list(self), confidence, simultaneous)):
             return self._with_columns(stacked)
         for value, result in self.items():
             part = result._entry_table(confidence, simultaneous)
@@ -92,7 +104,7 @@ class GroupedResults(Mapping[Any, Any]):
 
     def _with_columns(self, table: Table) -> Table:
         """Return a table with a column for each of several columns that divide people, in the place of "group"."""
-        by = self._counted.by
+        by = self.by
         if not isinstance(by, tuple):
             return table
         groups, *numbers = table.columns.items()
@@ -157,12 +169,12 @@ class GroupedResults(Mapping[Any, Any]):
         return page
 
     def _source(self, is_cut: bool = False) -> str:
-        n = sum(self._counted[value].n for value in self)
+        n = sum(int(self._counts.n[self._counts.places[value]]) for value in self)
         shown = f", of which {MAX_SHOWN} are shown" if is_cut else ""
-        return f"n = {n:,} in {len(self)} groups{shown}, {guarantee_text(self._counted.question.guarantee)}"
+        return f"n = {n:,} in {len(self)} groups{shown}, {guarantee_text(self._counts.recipe.guarantee)}"
 
     def __repr__(self) -> str:
-        shown = GroupedResults(list(self)[:MAX_SHOWN], self._counted, self._options)
+        shown = GroupedResults(list(self)[:MAX_SHOWN], self._counts, self.by, self.options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             table = shown.table()

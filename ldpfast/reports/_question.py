@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -174,14 +173,9 @@ class Question(Described, ABC, Generic[Result]):
     def _collected(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Counts:
         if by is not None:
             self._recipe.check_groups(by)
-        counts = self._counted(x, by, rng, clip)
+        counts: Counts = self._recipe.collect(partial(Counts, self), x, by, rng, clip)
         if counts.clipped:
             self._recipe.warn_clipped(counts.total, counts.clipped)
-        return counts
-
-    def _counted(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Counts:
-        """Return the counts of records, without warnings."""
-        counts: Counts = self._recipe.collect(partial(Counts, self), x, by, rng, clip)
         return counts
 
     @overload
@@ -222,10 +216,6 @@ class Question(Described, ABC, Generic[Result]):
         """
         counts = self._collected(x, by, rng, clip)
         return counts.conclude() if counts.groups is None else aggregator_of(counts).estimate()
-
-    def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
-        """Privatize records and yield the messages of people, as Arrow arrays of binary values."""
-        yield from self._recipe.messages(x, rng, clip)
 
     # The server -------------------------------------------------------------------------------------------------------
 
@@ -331,15 +321,6 @@ class Question(Described, ABC, Generic[Result]):
             If the table has no schema or that of another question, or no column "report" of reports.
         """
         return self._recipe.from_arrow(table)
-
-    def _count(self, reports: Any) -> Counted:
-        """Return the counts of reports, after a check that they answer this question."""
-        return Counted(*self._recipe.count(reports))
-
-    def _valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
-        """Return the messages that answer this question, in lists, and the numbers of others by their fault."""
-        found: tuple[list[list[bytes]], Counter[str]] = self._recipe.valid_messages(messages)
-        return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return made_again, (type(self), self._parameters())

@@ -13,8 +13,8 @@ from ..results import Occasion
 
 if TYPE_CHECKING:
     from .._frames import Groups
+    from .._table import Table
     from .._typing import RNGLike
-    from ._counts import Counts
     from ._labels import Label
 
 Held = TypeVar("Held", covariant=True)
@@ -45,7 +45,7 @@ class Recipe(ABC):
     # People -----------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def collect(self, new: Callable[[Groups | None], Counts], x: Any, by: Any, rng: RNGLike, clip: bool) -> Counts:
+    def collect(self, new: Callable[[Groups | None], Any], x: Any, by: Any, rng: RNGLike, clip: bool) -> Any:
         """Privatize records and add the reports to new counts, by the groups of people if `by` is not None."""
 
     @abstractmethod
@@ -96,6 +96,21 @@ class Recipe(ABC):
     def counts(self, states: Sequence[AnyArray]) -> AnyArray:
         """Return the counts of reports, where there is one array of them."""
         raise AttributeError("counts exist only for questions with one format of reports")
+
+
+class Asked(Protocol):
+    """What counts use of a question: its recipe, its description and its conclusion."""
+
+    @property
+    def _recipe(self) -> Any: ...
+
+    def schema(self) -> dict[str, Any]: ...
+
+    def _result(self, counted: Any, people: Any, **options: Any) -> Any: ...
+
+    def _table_of_groups(
+        self, values: Sequence[Any], counted: Any, confidence: float, simultaneous: bool
+    ) -> Table | None: ...
 
 
 class HoldsRecipe(Protocol[Held]):

@@ -13,14 +13,15 @@ from .. import _check
 from .._frames import group_columns
 from .._typing import Floats
 from .._warnings import warn
-from ..reports import Counted, GroupedAggregator, GroupedResults, recipe_of
+from ..reports import Counted, Counts, GroupedResults
 from ..results import DoubtfulWarning
 from ._conclude import conclude
 from ._group_weights import GroupWeights
+from ._recipe import SurveyRecipe
 from ._result import SurveyResult
 
 if TYPE_CHECKING:
-    from ._survey import Survey
+    pass
 
 TOLERANCE = 0.01  # relative difference of totals that are rounded
 MAX_ROUNDS = 100_000
@@ -76,12 +77,12 @@ def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> Su
     >>> round(result["smokes"].value, 1)
     0.5
     """
-    survey, counted = _read(results)
+    counts = _read(results)
     if not isinstance(population, Mapping):
         raise TypeError(f"population must be a mapping, got {type(population).__name__}")
     names = list(results)
     shares, _ = _shares_of("population", population, names)
-    return _weighted(survey, counted, GroupWeights(names, shares, counted._counts.n))
+    return _weighted(counts, GroupWeights(names, shares, counts.n))
 
 
 def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) -> SurveyResult:
@@ -136,17 +137,17 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
     >>> round(result["smokes"].value, 1)
     0.5
     """
-    survey, counted = _read(results)
+    counts = _read(results)
     if not isinstance(margins, Mapping):
         raise TypeError(f"margins must be a mapping, got {type(margins).__name__}")
-    columns = group_columns(counted.by)
+    columns = group_columns(results.by)
     if set(margins) != set(columns):
         raise ValueError(
             f"margins must be of the columns that divide the people, {', '.join(map(repr, columns))}, got "
             f"{', '.join(map(repr, margins)) or 'none'}"
         )
     names = list(results)
-    keys = names if isinstance(counted.by, tuple) else [(name,) for name in names]
+    keys = names if isinstance(results.by, tuple) else [(name,) for name in names]
     targets, places, totals = [], [], []
     for axis, column in enumerate(columns):
         if not isinstance(margins[column], Mapping):
@@ -159,11 +160,11 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
     if max(totals) > min(totals) * (1 + TOLERANCE):
         raise ValueError(f"margins must have the same total, got {min(totals):g} and {max(totals):g}")
     _warn_missing([list(margins[column]) for column in columns], set(keys))
-    weights = _fitted(counted._counts.n / counted._counts.n.sum(), targets, places)
+    weights = _fitted(counts.n / counts.n.sum(), targets, places)
     design = None  # of one column: its shares are the weights
     if len(columns) > 1:
         design = np.concatenate([np.eye(len(t))[p] for t, p in zip(targets, places, strict=True)], axis=1)
-    return _weighted(survey, counted, GroupWeights(names, weights, counted._counts.n, design))
+    return _weighted(counts, GroupWeights(names, weights, counts.n, design))
 
 
 def _warn_missing(values: list[list[Any]], present: set[tuple[Any, ...]]) -> None:
@@ -205,18 +206,16 @@ def _fitted(weights: Floats, targets: list[Floats], places: list[NDArray[np.intp
     )
 
 
-def _read(results: Any) -> tuple[Survey, GroupedAggregator]:
-    """Return the survey and the counts behind results of groups, in their order and without groups of nobody."""
-    from ._survey import Survey
-
+def _read(results: Any) -> Counts:
+    """Return the counts of a survey behind results of groups, in their order and without groups of nobody."""
     if not isinstance(results, GroupedResults):
         raise TypeError(f"results must be the result of run(by=) of a survey, got {type(results).__name__}")
-    counted = results._counted.ordered(list(results))
-    if not isinstance(counted.question, Survey):
-        raise TypeError(f"results must be those of a survey, got those of a {type(counted.question).__name__}")
-    if any(results._options.values()):
+    counts = results.counts
+    if not isinstance(counts.recipe, SurveyRecipe):
+        raise TypeError(f"results must be those of a survey, got those of a {type(counts.question).__name__}")
+    if any(results.options.values()):
         raise ValueError("results must not be pooled, got pooled=True")
-    return counted.question, counted
+    return counts
 
 
 def _shares_of(name: str, numbers: Mapping[Any, float], groups: list[Hashable]) -> tuple[Floats, float]:
@@ -241,8 +240,8 @@ def _shares_of(name: str, numbers: Mapping[Any, float], groups: list[Hashable]) 
     return found / total, total
 
 
-def _weighted(survey: Survey, counted: GroupedAggregator, weights: GroupWeights) -> SurveyResult:
+def _weighted(counts: Counts, weights: GroupWeights) -> SurveyResult:
     """Return the result of a survey with weights of the groups."""
-    recipe, counts = recipe_of(survey), counted._counts
+    recipe = counts.recipe
     people = counts.people.on(recipe.occasion)
     return conclude(recipe, Counted(counts.states, counts.n), False, weights)._of_people(people)
