@@ -160,8 +160,7 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
         raise TypeError(f"data must be a dict, got {type(data).__name__}")
     # A parameter can have the name of a kind, but is a number or a description then.
     kind = kind or next((kind for kind in DESCRIBED if isinstance(data.get(kind), str)), "mechanism")
-    load_kind(kind)
-    classes: dict[str, Any] = {name: found for name, found in _classes[kind].items() if found._is_complete()}
+    classes = classes_of(kind)
     name = data.get(kind)
     if not isinstance(name, str) or name not in classes:
         raise ValueError(f"data must name a {kind}, one of {', '.join(sorted(classes))}, got {name!r}")
@@ -170,6 +169,12 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
     if not set(expected) - classes[name]._omitted_names() <= set(arguments) <= set(expected):
         raise ValueError(f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}")
     return classes[name]._from_packed(arguments)
+
+
+def classes_of(kind: str) -> dict[str, Any]:
+    """Return the classes of a kind that have instances, by their names."""
+    load_kind(kind)
+    return {name: found for name, found in _classes[kind].items() if found._is_complete()}
 
 
 def made_again(kind: Any, parameters: dict[str, Any]) -> Any:

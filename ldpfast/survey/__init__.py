@@ -17,6 +17,7 @@ from ._histogram import Histogram, HistogramAnswer
 from ._hypotheses import k_sample, two_sample
 from ._ledger import Ledger
 from ._mean import Mean
+from ._number_columns import NumberColumn as NumberColumn
 from ._plan import SurveyPlan
 from ._pool_waves import pool
 from ._questions import ColumnQuestion as ColumnQuestion
@@ -26,6 +27,7 @@ from ._repeated_client import RepeatedClient
 from ._repeated_survey import RepeatedSurvey, SurveyRound
 from ._result import SurveyResult
 from ._survey import Survey
+from ._symbol_columns import SymbolColumn as SymbolColumn
 from ._text import Text, TextAnswer
 from ._versions import Loss
 from ._weighting import poststratify, rake

@@ -30,9 +30,7 @@ def checked_questions(questions: Any) -> dict[str, Any]:
         if not isinstance(name, str) or not name or name == LABEL:
             raise ValueError(f"questions must have non-empty names other than {LABEL!r}, got {name!r}")
         if not isinstance(question, SurveyQuestion):
-            raise TypeError(
-                f"question {name!r} must be a YesNo, Choice, Mean, Histogram, Text or Cross, got {question!r}"
-            )
+            raise TypeError(f"question {name!r} must be a question such as YesNo, Choice or Mean, got {question!r}")
     plain = declared(questions)
     for name, question in questions.items():
         if isinstance(question, Cross):

@@ -8,16 +8,10 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
+from .._described import classes_of
 from .._schema import unpack
-from ._choice import Choice
-from ._cross import Cross
-from ._histogram import Histogram
-from ._mean import Mean
 from ._questions import SurveyQuestion
-from ._text import Text
-from ._yes_no import YesNo
 
-KINDS: dict[str, Any] = {kind.__name__: kind for kind in (YesNo, Choice, Mean, Histogram, Text, Cross)}
 GROUPS = "groups"  # labels that a server receives with reports; not part of the survey
 OPTIONS = ("epsilon", "answers", "weights", "series", "waves", "turns", "open_ended", "revision", "wave", "questions")
 
@@ -78,12 +72,13 @@ def _checked_groups(groups: Any) -> list[str] | None:
 
 
 def _question(name: str, entries: Any) -> SurveyQuestion:
-    if not isinstance(entries, dict) or str(entries.get("type")) not in KINDS:
+    kinds = classes_of("question")
+    if not isinstance(entries, dict) or str(entries.get("type")) not in kinds:
         got = entries.get("type") if isinstance(entries, dict) else entries
-        raise ValueError(f"question {name!r} must have a type, one of {', '.join(KINDS)}, got {got!r}")
+        raise ValueError(f"question {name!r} must have a type, one of {', '.join(sorted(kinds))}, got {got!r}")
     arguments = {key: value for key, value in entries.items() if key != "type"}
     try:
-        question: SurveyQuestion = KINDS[entries["type"]]._from_arguments(arguments)
+        question: SurveyQuestion = kinds[entries["type"]]._from_arguments(arguments)
     except TypeError as error:
         raise ValueError(f"question {name!r}: {str(error).partition('() ')[2] or error}") from None
     except ValueError as error:

@@ -284,7 +284,7 @@ def test_the_name_of_a_file_is_not_toml():
         (lambda: Survey({}, 1.0), ValueError, "questions must be between 1"),
         (lambda: Survey({"": YesNo()}, 1.0), ValueError, "non-empty names"),
         (lambda: Survey({"ldpfast": YesNo()}, 1.0), ValueError, "other than 'ldpfast'"),
-        (lambda: Survey({"a": 3}, 1.0), TypeError, "question 'a' must be a YesNo"),
+        (lambda: Survey({"a": 3}, 1.0), TypeError, "question 'a' must be a question such as YesNo"),
         (
             lambda: Survey({"a": YesNo(), "c": Cross("a", "b")}, 1.0),
             ValueError,
