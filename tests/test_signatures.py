@@ -214,7 +214,6 @@ OTHER_WORDS = {
 WORD_EXCEPTIONS = {
     ("features", "GradientDescent"): "columns of a row; dim is the number of coefficients, which include the intercept",
     ("features", "NewtonStep"): "columns of a row; dim is the number of coefficients, which include the intercept",
-    ("people", "report_state"): "the counts of people by record, not a number",
     ("rule", "RECORDS"): "the object that computes the limits of an estimate, which no user chooses",
     ("random_state", "LogisticRegression"): "estimators of scikit-learn have random_state in the place of rng",
     ("random_state", "LinearRegression"): "estimators of scikit-learn have random_state in the place of rng",
