@@ -23,6 +23,9 @@ from . import _exchange
 from ._typing import AnyArray
 
 MAX_PEOPLE = 1 << 53  # doubles represent all integers up to here
+SIMPLE_DECIMAL = 10**9  # largest denominator of a decimal that is meant as it is written
+MAX_QUOTIENT = 10**6  # largest denominator of a quotient that a float can stand for
+ROUNDED_DIGITS = 15  # digits from which on a decimal can be a rounded quotient
 
 
 def positive(name: str, value: Any) -> float:
@@ -72,15 +75,30 @@ def probability(name: str, value: Any) -> float:
     return number
 
 
-def _shortest(value: Any) -> Fraction:
-    """Return the fraction that a float stands for: its shortest decimal, or a quotient such as 2/3 if that has many digits."""
+def simple_fraction(value: Any) -> Fraction:
+    """Return the fraction that a float stands for.
+
+    It is the shortest decimal. If that has more than nine decimals, a quotient of integers up to 10^6 that the same float is
+    nearest to, or that has the same digits if there are at least 15: 2/3 for 0.6666666666666666 and 0.666666666666667.
+    """
     decimal = Fraction(str(value))
-    near = Fraction(float(value)).limit_denominator(10**6)
-    return near if decimal.denominator > 10**9 and float(near) == float(value) else decimal
+    if decimal.denominator <= SIMPLE_DECIMAL:
+        return decimal
+    near = Fraction(float(value)).limit_denominator(MAX_QUOTIENT)
+    digits = Decimal(str(value)).as_tuple()
+    is_written = len(digits.digits) >= ROUNDED_DIGITS and abs(near - decimal) * 2 <= Fraction(10) ** int(
+        digits.exponent
+    )
+    return near if near and (float(near) == float(value) or is_written) else decimal
+
+
+def is_simple(value: Any) -> bool:
+    """Return whether a float stands for a decimal of few digits, or for a quotient of small integers."""
+    return simple_fraction(value).denominator <= SIMPLE_DECIMAL
 
 
 def exact_probability(name: str, value: Any) -> Fraction:
-    """Return a probability as an exact fraction: a float is read as its shortest decimal, so that 0.1 is 1/10; 2/3 is 2/3.
+    """Return a probability as an exact fraction: a float is read by `simple_fraction`, so that 0.1 is 1/10 and 2/3 is 2/3.
 
     Raises
     ------
@@ -94,7 +112,7 @@ def exact_probability(name: str, value: Any) -> Fraction:
             raise ValueError(f"{name} must be a probability such as 0.25 or '1/4', got {value!r}") from None
     else:
         real(name, value)
-        found = _shortest(value) if isinstance(value, float | np.floating) else Fraction(value)
+        found = simple_fraction(value) if isinstance(value, float | np.floating) else Fraction(value)
     if not 0 <= found <= 1:
         raise ValueError(f"{name} must be in [0, 1], got {value!r}")
     return found

@@ -17,8 +17,8 @@ def warner(p: Any) -> Design:
     Parameters
     ----------
     p : float, Fraction or str
-        Probability in [0, 1], not 1/2, that the statement itself is selected. A float is read as its shortest decimal, text
-        as a fraction: 0.7 and "7/10" are the same.
+        Probability in [0, 1], not 1/2, that the statement itself is selected. A float is read as its shortest decimal, or
+        as the quotient whose digits these are, text as a fraction: 0.7 and "7/10" are the same, 0.666666666666667 and "2/3".
 
     Returns
     -------

@@ -28,7 +28,7 @@ class BitChannel:
     k : int
         Number of categories, >= 1. With 1, the only bit says whether the category is true.
     own, other : float, Fraction or str
-        Probabilities of a 1 in the bit of the true category, and in all other bits. A float is read as its shortest decimal.
+        Probabilities of a 1 in the bit of the true category, and in all other bits. Floats are read as by `designs.warner`.
 
     Attributes
     ----------

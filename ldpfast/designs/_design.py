@@ -19,9 +19,11 @@ from ..mechanisms import FiniteChannel
 from ..privacy import Guarantee
 from ..results import Binomial, Debiasing, DoubtfulWarning, Estimate, People, new_count
 from ._clusters import cluster_variance, read_clusters
+from ._rounded_rows import rounded
 
 DOUBTFUL = 1e-4  # probability of answers that are too extreme for every prevalence, from which on there is a warning
 FREEDOM_TAIL = 0.025  # probability at which normal and t quantiles are compared
+MAX_SUM = 1 << 64  # largest sum of the integers of a row of a channel
 TRUTHS = ("no", "yes")  # the true answers, in the order of the rows of a channel
 
 
@@ -315,6 +317,8 @@ def new_design(
 ) -> Design:
     """Return the design in which people give the second answer with probability p for yes, and q for no.
 
+    Probabilities with more digits than the integers of a channel can have are rounded, toward a larger epsilon.
+
     Raises
     ------
     ValueError
@@ -323,6 +327,8 @@ def new_design(
     if p == q:
         raise ValueError(f"{name} must have answers that depend on the truth: all people answer alike")
     rows: Any = [[1 - q, q], [1 - p, p]]
+    if math.lcm(p.denominator, q.denominator) > MAX_SUM:
+        rows = rounded(rows)
     return Design(name, instruction, answers, FiniteChannel(rows), reference)
 
 

@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from ..domains import Categories
 from ..mechanisms import FiniteChannel, Mechanism
+from ..mechanisms._finite_channel import require_table
 from ..privacy import Channel
 from ..reports import Codes
 from . import _binary
 from ._design import Design
+from ._rounded_rows import read_rows
 
 NAMED = {
     function.__name__: function
@@ -48,7 +50,8 @@ def mechanism_of(design: Any) -> Any:
     if isinstance(design, Channel):
         return mechanism_of(design.matrix.tolist() if design.integers is None else design.integers)
     if isinstance(design, Sequence | np.ndarray) and not isinstance(design, str):
-        rows: Any = [[_exact(entry) for entry in row] for row in design]
+        require_table(design, "design")
+        rows: Any = read_rows(design)
         return FiniteChannel(rows)
     raise TypeError(
         "design must be a design of ldpfast.designs, a mechanism, a privacy.Channel or the rows of a channel, got "
@@ -93,8 +96,3 @@ def codes_of(reports: ArrayLike, design: Any, mechanism: Any) -> NDArray[np.intp
         bad = int(codes.min() if codes.min() < 0 else codes.max())
         raise ValueError(f"reports must be codes in [0, {largest}], got {bad}")
     return codes.astype(np.intp)
-
-
-def _exact(entry: Any) -> Any:
-    """Return a float as the fraction of its shortest decimal, and anything else unchanged."""
-    return _check.exact_probability("design", entry) if isinstance(entry, float | np.floating) else entry

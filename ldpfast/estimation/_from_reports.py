@@ -25,7 +25,9 @@ def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
         How many reports have each code.
     design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float
         How the reports were made: a design of `ldpfast.designs`, a mechanism from categories to codes, a channel, or its rows.
-        A float is read as its shortest decimal, so that 0.1 is 1/10. A probability of 0 is allowed; epsilon is then infinite.
+        A float is read as the decimal or the quotient that it stands for: 0.1 is 1/10, and 0.333333333333333 is 1/3. If there
+        are others, the rows are those of rounded numbers, and epsilon is the largest that is possible for them. A probability
+        of 0 is allowed; epsilon is then infinite.
 
     Returns
     -------

@@ -114,15 +114,29 @@ class FiniteChannel(Mechanism):
         )
 
 
+def require_table(rows: Any, name: str = "rows") -> None:
+    """Raise unless there are rows of the same length, of not too many entries. The entries are not looked at.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are something else.
+    """
+    if isinstance(rows, str) or not isinstance(rows, Sequence | np.ndarray):
+        raise TypeError(f"{name} must be a sequence of rows, got {type(rows).__name__}")
+    other = next((row for row in rows if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray)), None)
+    if other is not None:
+        raise TypeError(f"{name} must be a sequence of rows, got a row of type {type(other).__name__}")
+    if len(rows) < 2 or len(rows[0]) < 2 or len({len(row) for row in rows}) > 1:
+        raise ValueError(f"{name} must be at least 2 rows of the same length, which is at least 2")
+    if len(rows) * len(rows[0]) > CHANNEL_ENTRIES:
+        raise ValueError(f"{name} must have at most {CHANNEL_ENTRIES} entries, got {len(rows) * len(rows[0])}")
+
+
 def _integers(rows: Any) -> list[list[int]]:
     """Return the rows as integers without a common divisor."""
-    if isinstance(rows, str) or not isinstance(rows, Sequence | np.ndarray):
-        raise TypeError(f"rows must be a sequence of rows, got {type(rows).__name__}")
+    require_table(rows)
     table = [[_rational(entry) for entry in row] for row in rows]
-    if len(table) < 2 or len(table[0]) < 2 or len({len(row) for row in table}) > 1:
-        raise ValueError("rows must be at least 2 rows of the same length, which is at least 2")
-    if len(table) * len(table[0]) > CHANNEL_ENTRIES:
-        raise ValueError(f"rows must have at most {CHANNEL_ENTRIES} entries, got {len(table) * len(table[0])}")
     shared = math.lcm(*(entry.denominator for row in table for entry in row))
     divisor = math.gcd(*(int(entry * shared) for row in table for entry in row))
     factor = Fraction(shared, max(1, divisor))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -96,6 +97,88 @@ def test_floats_are_read_as_decimals():
         90, 365
     )
     assert from_reports([3, 7], [[0.9, 0.1], [0.3, 0.7]]) == from_reports([3, 7], [[9, 1], [3, 7]])
+
+
+def nominal_epsilon(rows):
+    """Return the epsilon of doubles as they are, from exact ratios."""
+    columns = list(zip(*[[Fraction(float(entry)) for entry in row] for row in rows], strict=True))
+    return max(math.log(max(column) / min(column)) for column in columns)
+
+
+@each("k", [2, 3, 10, 57])
+def test_k_ary_tables_of_floats_have_the_epsilon_of_their_formula(k):
+    for epsilon, tolerance in ((1, 4e-15), (9, 1e-14), (12, 1e-13), (20, 1e-9), (30, 1e-6)):
+        p, q = math.exp(epsilon) / (math.exp(epsilon) + k - 1), 1 / (math.exp(epsilon) + k - 1)
+        found = from_reports([100] * k, [[p if i == j else q for j in range(k)] for i in range(k)])
+        assert epsilon <= found.epsilon <= epsilon + tolerance
+        np.testing.assert_allclose(found.value, 1 / k, rtol=1e-9)
+
+
+@each("kind", [np.float64, np.float32])
+def test_rows_of_a_softmax_are_read_with_the_larger_epsilon(kind):
+    for seed in range(40):
+        x = 3 * np.random.default_rng(seed).normal(size=(3, 4))
+        rows = (np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)).astype(kind)
+        counts = np.rint(1e6 * rows.mean(axis=0)).astype(int)
+        found = from_reports(counts, rows)
+        assert 0 <= found.epsilon - nominal_epsilon(rows) < (1e-12 if kind is np.float64 else 1e-2)
+        np.testing.assert_allclose(found.value, 1 / 3, atol=1e-3)
+        if kind is np.float64:
+            assert from_reports(counts, Channel(rows)) == found
+
+
+def test_decimals_of_fifteen_digits_are_the_quotients_that_they_stand_for():
+    thirds = [[0.666666666666667, 0.333333333333333], [0.166666666666667, 0.833333333333333]]
+    assert from_reports([3, 7], thirds) == from_reports([3, 7], [[4, 2], [1, 5]])
+    design = designs.unrelated_question(0.666666666666667, 0.0833333333333333)
+    assert design.probabilities == (Fraction(25, 36), Fraction(1, 36))
+    assert designs.warner(0.12345678901234).probabilities[0] == Fraction(12345678901234, 10**14)  # no quotient
+
+
+def test_designs_of_probabilities_with_many_digits_are_rounded_toward_a_larger_epsilon():
+    design = designs.unrelated_question(0.6931471805599453, 0.3678794411714423)
+    p, q = Fraction("0.6931471805599453"), Fraction("0.3678794411714423")
+    exact = math.log((p + (1 - p) * q) / ((1 - p) * q)), math.log((1 - (1 - p) * q) / ((1 - p) * (1 - q)))
+    assert max(exact) <= design.epsilon <= max(exact) + 1e-15
+    assert float(design.probabilities[1]) == pytest.approx(float((1 - p) * q), rel=1e-15)
+    assert designs.kuk(0.00012345678901234567, 0.5).epsilon == pytest.approx(math.log(0.5 / 0.00012345678901234567))
+    rng = np.random.default_rng(1)
+    for p1, p2 in rng.uniform(0.1, 0.9, (200, 2)):
+        first, second = (rng.random(90) < share for share in (0.3, 0.5))
+        found = designs.unrelated_question_two_samples(first, second, p=(p1, p2))
+        assert math.isfinite(found.epsilon)
+
+
+def test_rounded_tables_state_the_loss_that_their_digits_allow():
+    """The entries of the first row were rounded to ten digits; the true ones can be half a unit away."""
+    loose = from_reports([9, 9], [[0.9999999990, 0.0000000011], [0.5, 0.5]])
+    assert loose.epsilon == pytest.approx(math.log(0.5 / (1.1e-9 - 0.5e-10)), abs=1e-9)
+
+
+@each(
+    "rows, message",
+    [
+        (np.full((969, 969), 1 / 969), "design must have at most 131072 entries, got 938961"),
+        ([[0.5, 0.5]], "design must be at least 2 rows of the same length, which is at least 2"),
+        ([[0.5, 0.5], [0.5]], "design must be at least 2 rows of the same length, which is at least 2"),
+        ([[0.5, 0.4999], [0.25, 0.75]], "design must have rows that sum to 1, row 0 sums to 0.9999"),
+        ([[0.5, 0.5], [-0.25, 1.25]], "design must have probabilities in [0, 1], got -0.25"),
+        ([[0.5, math.nan], [0.25, 0.75]], "design must have probabilities in [0, 1], got nan"),
+        (
+            [[0.75, 0.25], [1.0, 1e-30]],
+            "design must have probabilities that are 0 or at least 1e-18, got 1e-30",
+        ),
+    ],
+)
+def test_tables_that_are_none_are_refused_before_they_are_read(rows, message):
+    start = time.perf_counter()
+    with raises(ValueError, message):
+        from_reports([1] * len(rows[0]), rows)
+    assert time.perf_counter() - start < 1
+    with pytest.raises(TypeError, match="design must be a sequence of rows, got a row of type float"):
+        from_reports([1, 1], [0.5, 0.5])
+    with pytest.raises(TypeError, match="rows must hold integers or fractions, got bool"):
+        from_reports([1, 1], [[1, 0], [True, False]])
 
 
 # Weights and groups ---------------------------------------------------------------------------------------------------

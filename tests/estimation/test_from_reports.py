@@ -99,7 +99,7 @@ def test_a_rare_category_is_doubtful():
         (lambda: from_reports([1, -2], [[3, 1], [1, 3]]), ValueError, "counts must be >= 0, got -2"),
         (lambda: from_reports([0, 0], [[3, 1], [1, 3]]), ValueError, "at least 1 report"),
         (lambda: from_reports([0.5, 1], [[3, 1], [1, 3]]), TypeError, "counts must"),
-        (lambda: from_reports([1, 2], [[0.7, 0.3], [0.3, 0.6]]), ValueError, "rows must have equal, positive sums"),
+        (lambda: from_reports([1, 2], [[0.7, 0.3], [0.3, 0.6]]), ValueError, "row 1 sums to 0.9"),
         (lambda: from_reports([1, 2], [["a", "b"], ["b", "a"]]), TypeError, "rows must hold integers or fractions"),
         (lambda: conditional_means([1.0], [0, 1], ROWS), ValueError, r"reports must have shape \(1,\), like values"),
         (lambda: conditional_means([], [], ROWS), ValueError, r"values must have shape \(n,\) with n >= 1"),
