@@ -64,7 +64,12 @@ def test_numbers_are_those_of_python(capsys, csv, people):
     plain = run(capsys, csv, *FIRST, "--formula", "age")
     age = analysis.RandomizedLogit(DESIGN).fit(people[["age"]], answers)
     np.testing.assert_allclose(plain["marginal_effects"]["estimate"], age.marginal_effects().value, rtol=1e-6)
-    assert (found["n"], found["left_out"], found["epsilon"]) == (3000, 0, DESIGN.epsilon)
+    assert (found["n"], plain["n"]) == (2998, 3000)  # two people have weight 0
+    assert (found["left_out"], found["epsilon"]) == (0, DESIGN.epsilon)
+    assert main(["analyze", csv, *FIRST, "--weights", "weight"]) == 0
+    assert (
+        "n = 2,998, 0 rows with missing values are left out\n2 rows of weight 0 do not count" in capsys.readouterr().out
+    )
 
 
 def test_the_text_holds_the_tables(capsys, csv):

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
-from ..designs._clusters import read_clusters
+from ..designs._clusters import Sample, read_clusters
 from ..mechanisms import Mechanism
-from ..results import Estimate, Normal
-from ._model import Regression
+from ..results import Estimate
+from ._leverage import jackknife_covariance
+from ._model import Regression, freedom_of, people_of
 from ._rows import Rows
 from ._sandwich import squared_scores
 
@@ -40,7 +41,17 @@ class RandomizedLinear(Regression):
     Notes
     -----
     The coefficients are unbiased if the mean of the true outcome is linear in X, because decoded reports have the right mean.
-    Standard errors are consistent for errors of different variances (HC1), or for related people with `clusters`.
+    Standard errors are consistent for errors of different variances (HC3 [1]_), or for related people with `clusters`. Limits
+    have t quantiles with the degrees of freedom of Satterthwaite, for each coefficient its own [2]_; with `clusters` those of
+    their number less that of the coefficients, or fewer if their total weights are not equal. Predictions have the fewest of
+    all coefficients.
+
+    References
+    ----------
+    .. [1] J. G. MacKinnon, H. White, "Some heteroskedasticity-consistent covariance matrix estimators with improved finite
+       sample properties", Journal of Econometrics, 1985.
+    .. [2] R. M. Bell, D. F. McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage samples",
+       Survey Methodology, 2002.
 
     Examples
     --------
@@ -79,7 +90,14 @@ class RandomizedLinear(Regression):
         Raises
         ------
         TypeError, ValueError
-            As for `RandomizedLogit.fit`; if there are not more rows than columns.
+            As for `RandomizedLogit.fit`; if there are not more rows of positive weight than columns, or one row decides a
+            coefficient alone.
+
+        Warns
+        -----
+        SmallSampleWarning
+            As for `RandomizedLogit.fit`; if a standard error has fewer than 10 degrees of freedom, because rows of high
+            leverage decide it, such as the few people of a category.
         """
         rows = Rows.of(X, self.intercept)
         decoded = np.asarray(self.mechanism.decode(reports), np.float64)
@@ -88,10 +106,13 @@ class RandomizedLinear(Regression):
             raise ValueError(
                 f"reports must have one number for each of {n} rows of X, got decoded shape {decoded.shape}"
             )
-        if n <= size:
-            raise ValueError(f"X must have more rows than columns, got {n} rows for {size} coefficients")
-        numbers = read_clusters(clusters, n, size + 1)
-        rows, w = rows.standardized(), np.ones(n) if weights is None else _check.weights(weights, n)
+        given = None if weights is None else _check.weights(weights, n)
+        people = n if given is None else int(np.count_nonzero(given))
+        if people <= size:
+            raise ValueError(f"X must have more rows than columns, got {people} rows for {size} coefficients")
+        numbers = read_clusters(clusters, n, size + 1, given)
+        sample = Sample.of(n, given, numbers)
+        rows, w = rows.standardized(), np.ones(n) if given is None else given
         gram, right = np.zeros((size, size)), np.zeros(size)
         for part in rows.parts():
             x = rows.block(part)
@@ -101,15 +122,18 @@ class RandomizedLinear(Regression):
             params, bread = (np.asarray(x, np.float64) for x in (np.linalg.solve(gram, right), np.linalg.inv(gram)))
         except np.linalg.LinAlgError:
             raise ValueError("X must have linearly independent columns among the rows with positive weights") from None
-        blocks = ((part, rows.block(part)) for part in rows.parts())
-        scores = ((part, x * (w[part] * (decoded[part] - x @ params))[:, np.newaxis]) for part, x in blocks)
-        factor = (n if numbers is None else n - 1) / (n - size)
-        cov = bread @ squared_scores(scores, size, numbers) @ bread * factor
+        if numbers is None:
+            errors = "heteroscedasticity-consistent (HC3)"
+            cov, freedom = jackknife_covariance(rows, w, lambda part, x: decoded[part] - x @ params, bread)
+        else:
+            blocks = ((part, rows.block(part)) for part in rows.parts())
+            scores = ((part, x * (w[part] * (decoded[part] - x @ params))[:, np.newaxis]) for part, x in blocks)
+            errors, freedom = "sandwich of clusters", np.asarray(freedom_of(sample, size))
+            cov = bread @ squared_scores(scores, size, numbers) @ bread * ((people - 1) / (people - size))
         units = rows.to_units
-        self.names, self.n = rows.names, n
-        self._errors = "heteroscedasticity-consistent (HC1)" if numbers is None else "sandwich of clusters"
+        self.names, self.n, self._errors, self._freedom = rows.names, people, errors, freedom
         self.params, self.cov = np.asarray(units @ params, np.float64), np.asarray(units @ cov @ units.T, np.float64)
-        self._rows, self._standard = rows, (params, cov)
+        self._rows, self._standard, self._people = rows, (params, cov), people_of(decoded)
         return self
 
     def predict(self, X: Any) -> Estimate[Floats]:  # noqa: N803
@@ -118,10 +142,14 @@ class RandomizedLinear(Regression):
         Parameters
         ----------
         X : array_like of shape (n, columns), or data frame
+
+        Returns
+        -------
+        mean : Estimate
+            Shape (n,). Differences and ratios of predictions of one fit have the standard error of the delta method.
         """
-        x, (params, cov) = self._read(X).block(slice(None)), self._standard
-        stderr = np.sqrt(np.einsum("ij,jk,ik->i", x, cov, x))
-        return Estimate(x @ params, stderr, self.n, self.guarantee, None, Normal())
+        x = self._read(X).block(slice(None))
+        return self._prediction(x @ self._standard[0], x)
 
     def _notes(self) -> list[str]:
         return [f"epsilon = {self.guarantee.epsilon:.6g}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,12 +12,12 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import Floats
 from ..designs import Design
-from ..designs._clusters import read_clusters
-from ..results import Estimate, LabeledEstimate, Normal, TestResult
+from ..designs._clusters import Sample, read_clusters
+from ..results import SHARES, Estimate, LabeledEstimate, TestResult
 from ._answers import Answers
 from ._likelihood import Likelihood
 from ._maximum import maximum
-from ._model import MAX_STDERR, OBSERVED, Regression
+from ._model import MAX_STDERR, OBSERVED, Regression, freedom_of, people_of
 from ._profile import profile_limits
 from ._rows import CONST, Rows
 from ._sandwich import squared_scores
@@ -63,8 +64,8 @@ class RandomizedLogit(Regression):
     -----
     The probability of a report r of a person with covariates x is the sum over categories y of P(y | x) M[y, r], with the
     table M of the design. Its likelihood is maximized by Fisher scoring and then Newton's method. Standard errors come from the
-    observed information; with `weights` or `clusters` from the sandwich estimator. Time is a few passes over the rows, memory
-    beyond the data is constant.
+    observed information; with `weights` or `clusters` from the sandwich estimator, with t quantiles for limits. Time is a few
+    passes over the rows, memory beyond the data is constant.
 
     References
     ----------
@@ -104,9 +105,10 @@ class RandomizedLogit(Regression):
         reports : array_like, shape (n,)
             Randomized answers: codes, or the texts of `Design.answers`.
         weights : array_like of float, shape (n,), optional
-            Weights >= 0 of the people, such as inverse probabilities to be in the sample.
+            Weights >= 0 of the people, such as inverse probabilities to be in the sample. People of weight 0 are not in the
+            sample, and do not count in `n`.
         clusters : array_like, shape (n,), optional
-            Clusters of people whose answers are related, such as villages; more than coefficients.
+            Clusters of people whose answers are related, such as villages; more with positive weights than coefficients.
 
         Returns
         -------
@@ -122,27 +124,32 @@ class RandomizedLogit(Regression):
         Warns
         -----
         SmallSampleWarning
-            If there are fewer than 30 clusters.
+            If there are fewer than 30 clusters, or weights are so unequal that people or clusters tell as much as fewer than 30
+            of equal weights.
         """
         rows = Rows.of(X, self.intercept)
         likelihood = self._answers.likelihood(rows, reports, weights)
-        numbers = read_clusters(clusters, len(rows), (len(self.categories) - 1) * len(rows.names) + 1)
+        least = (len(self.categories) - 1) * len(rows.names) + 1
+        numbers = read_clusters(clusters, len(rows), least, likelihood.weights)
+        sample = Sample.of(len(rows), likelihood.weights, numbers)
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
         names = self._answers.coefficient_names(rows.names)
         params, bread, llf = self._maximum(likelihood, names)
         if weights is None and numbers is None:
-            cov, self._errors = bread, OBSERVED
+            cov, self._errors, self._freedom = bread, OBSERVED, math.inf
         else:
             self._errors = "sandwich" if numbers is None else "sandwich of clusters"
-            cov = bread @ squared_scores(likelihood.scores(params), params.size, numbers) @ bread
+            cov = bread @ squared_scores(likelihood.scores(params), params.size, numbers, sample.n) @ bread
+            self._freedom = freedom_of(sample, len(rows.names))
         units = standard.to_units
-        self.names, self.llf, self.n = names, llf, len(rows)
+        self.names, self.llf, self.n = names, llf, sample.n
         whole = np.kron(np.eye(len(params)), units)
         self.params, self.cov = params @ units.T, np.asarray(whole @ cov @ whole.T, np.float64)
         if len(params) == 1:
             self.params = self.params[0]
         self._likelihood, self._rows, self._standard = likelihood, standard, (params, cov)
+        self._people = people_of(likelihood.codes)
         return self
 
     def _maximum(self, likelihood: Likelihood, names: tuple[str, ...]) -> tuple[Floats, Floats, float]:
@@ -262,12 +269,24 @@ class RandomizedLogit(Regression):
         Returns
         -------
         prevalence : Estimate
-            Of the last category, shape (n,); with `average` a number, or for k > 2 categories shape (k,).
+            Of the last category, shape (n,); with `average` a number, or for k > 2 categories shape (k,). ``a - b`` and
+            ``a / b`` of two predictions of one fit have the standard error of the delta method.
 
         Raises
         ------
         TypeError, ValueError
             If X does not have the columns of `fit`; if `weights` are not such numbers, or are given without `average`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ldpfast import analysis, designs
+        >>> x, reports = np.arange(400) % 2, np.arange(400) % 3 == 0
+        >>> model = analysis.RandomizedLogit(designs.warner(0.8)).fit(x[:, None], reports)
+        >>> first, second = (model.predict([[value]], average=True) for value in (0, 1))
+        >>> difference = second - first
+        >>> difference.quantity, difference.n
+        ('difference of predictions', 400)
         """
         rows, k = self._read(X), len(self.categories)
         x, (params, covariance) = rows.block(slice(None)), self._standard
@@ -281,17 +300,12 @@ class RandomizedLogit(Regression):
         if _check.flag("average", average):
             w = (np.ones(len(x)) if weights is None else _check.weights(weights, len(x))) / len(x)
             by_params = np.einsum("i,iyz,ij->yzj", w, slopes, x, optimize=True).reshape(k, -1)
-            value, chosen = w @ shares, slice(None) if k > 2 else slice(1, 2)
-            cov = by_params[chosen] @ covariance @ by_params[chosen].T
-            stderr = np.sqrt(np.diag(cov))
+            value = w @ shares
             if k == 2:
-                return Estimate(
-                    float(value[1]), float(stderr[0]), self.n, self.guarantee, None, Normal(), _span=(0.0, 1.0)
-                )
-            return Estimate(value, stderr, self.n, self.guarantee, cov, Normal(), _span=(0.0, 1.0))
+                return self._prediction(value[1], by_params[1:], _span=SHARES)
+            return self._prediction(value, by_params, by_params @ covariance @ by_params.T, _span=SHARES)
         by_params = (slopes[:, -1, :, np.newaxis] * x[:, np.newaxis, :]).reshape(len(x), -1)
-        stderr = np.sqrt(np.einsum("ij,jk,ik->i", by_params, covariance, by_params))
-        return Estimate(shares[:, -1], stderr, self.n, self.guarantee, None, Normal(), _span=(0.0, 1.0))
+        return self._prediction(shares[:, -1], by_params, _span=SHARES)
 
     def marginal_effects(self) -> LabeledEstimate:
         """Return the average marginal effects: how much the share of a category rises per unit of a covariate.
@@ -331,7 +345,8 @@ class RandomizedLogit(Regression):
         if k > 2:
             labels = tuple(f"{category}: {name}" for category in self.categories for name in labels)
         fields: Any = {"labels": labels, "quantity": "average marginal effect"}
-        return LabeledEstimate(value.ravel(), np.sqrt(np.diag(cov)), self.n, self.guarantee, cov, Normal(), **fields)
+        rule, fields["_people"] = self._rule_of_functions(), self._people
+        return LabeledEstimate(value.ravel(), np.sqrt(np.diag(cov)), self.n, self.guarantee, cov, rule, **fields)
 
     def likelihood_ratio(self, restricted: RandomizedLogit) -> TestResult:
         """Test whether the columns that a smaller model leaves out have no effect.

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import AnyArray, Floats
+from ..designs._clusters import Sample
 from ..privacy import Guarantee
-from ..results import LabeledEstimate, Normal
+from ..results import IntervalRule, LabeledEstimate, Normal, People, StudentT
+from ._prediction import Prediction
 from ._rows import Rows
 from ._summary import RegressionSummary, coefficient_table
 
 OBSERVED = "observed information"  # standard errors of a fit without weights and clusters
 MAX_STDERR = 20.0  # of a coefficient of a standardized column: more is no information about it
+
+
+def freedom_of(sample: Sample, columns: int) -> float:
+    """Return the degrees of freedom of standard errors by the sandwich, of a regression with some columns.
+
+    They are those of a mean less one for every further column, as in the package survey of R for equal clusters.
+    """
+    return max(1.0, sample.freedom - (columns - 1))
+
+
+def people_of(reports: AnyArray) -> People:
+    """Return the people who made some reports, so that results of several models of them are known to be related."""
+    return People.of(hashlib.blake2b(np.ascontiguousarray(reports).tobytes(), digest_size=16).digest())
 
 
 class Regression(ABC):
@@ -29,7 +46,7 @@ class Regression(ABC):
     cov : ndarray of float64
         Their covariance matrix, in the order of the flattened coefficients.
     n : int
-        Number of people.
+        Number of people, without those of weight 0.
     guarantee : privacy.Guarantee
         Guarantee of the reports.
     """
@@ -43,6 +60,8 @@ class Regression(ABC):
     _rows: Rows  # standardized
     _standard: tuple[Floats, Floats]  # coefficients of standardized columns, in which large numbers do not cancel
     _errors: str
+    _people: People
+    _freedom: Any = math.inf  # degrees of freedom of the standard errors: a number, or one for each coefficient
 
     def __getattr__(self, name: str) -> Any:
         if name in (
@@ -67,10 +86,20 @@ class Regression(ABC):
         """The coefficients as an estimate, with `interval`, `test` and `plot`."""
         stderr = np.sqrt(np.diag(self.cov))
         fields: Any = {"labels": self.names, "quantity": "coefficient"}
-        return LabeledEstimate(self.params.ravel(), stderr, self.n, self.guarantee, self.cov, Normal(), **fields)
+        rule, fields["_people"] = self._rule(self._freedom), self._people
+        return LabeledEstimate(self.params.ravel(), stderr, self.n, self.guarantee, self.cov, rule, **fields)
+
+    @staticmethod
+    def _rule(freedom: Any) -> IntervalRule:
+        """Return the rule for limits of estimates whose standard errors have some degrees of freedom."""
+        return Normal() if np.isinf(freedom).all() else StudentT(freedom)
+
+    def _rule_of_functions(self) -> IntervalRule:
+        """Return the rule for limits of functions of the coefficients: with the fewest degrees of freedom of these."""
+        return self._rule(np.min(self._freedom))
 
     def interval(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
-        """Return normal limits of the coefficients.
+        """Return limits of the coefficients: normal ones, or by t quantiles if the standard errors are robust.
 
         Parameters
         ----------
@@ -90,6 +119,15 @@ class Regression(ABC):
         low, high = self.coefficients.interval(confidence)
         return np.asarray(low), np.asarray(high)
 
+    def _prediction(self, value: Any, slopes: Floats, covariance: Floats | None = None, **fields: Any) -> Prediction:
+        """Return numbers that are functions of the coefficients, with their derivatives in those of standardized columns."""
+        cov = self._standard[1]
+        stderr = np.sqrt(np.einsum("ij,jk,ik->i", slopes, cov, slopes))
+        if np.ndim(value) == 0:
+            value, stderr = float(value), float(stderr[0])
+        own: Any = {**fields, "slopes": slopes, "coefficients": cov, "_people": self._people}
+        return Prediction(value, stderr, self.n, self.guarantee, covariance, self._rule_of_functions(), **own)
+
     def summary(self, confidence: float = 0.95) -> RegressionSummary:
         """Return the coefficients as a table that can be printed.
 
@@ -100,6 +138,9 @@ class Regression(ABC):
         """
         table = coefficient_table(self.coefficients, confidence)
         kind = f"{100 * confidence:g} % intervals, standard errors: {self._errors}"
+        freedom = [f"{value:.4g}" for value in (np.min(self._freedom), np.max(self._freedom))]
+        if not np.isinf(self._freedom).all():
+            kind += f", t with {' to '.join(dict.fromkeys(freedom))} degrees of freedom"
         return RegressionSummary(table, (f"n = {self.n:,}, {kind}", *self._notes()))
 
     @abstractmethod

@@ -12,7 +12,7 @@ from ._sandwich import squared_scores
 
 
 def least_squares(
-    answers: Likelihood, decoding: Floats, y: Floats, clusters: AnyArray | None
+    answers: Likelihood, decoding: Floats, y: Floats, clusters: AnyArray | None, people: int
 ) -> tuple[Floats, Floats] | None:
     """Return the coefficients of the covariates and of every category but the first, and their covariance.
 
@@ -28,6 +28,8 @@ def least_squares(
         Decoded reports.
     y : ndarray, shape (n,)
     clusters : ndarray of int, shape (n,), or None
+    people : int
+        Number of people with positive weights.
 
     Returns
     -------
@@ -35,7 +37,7 @@ def least_squares(
         None if there are too few people for the sums to be those of a regression.
     """
     classes, columns = answers.shape
-    size, n = classes + columns, len(answers.rows)
+    size, n = classes + columns, people
     gram, right = np.zeros((size, size)), np.zeros(size)
     for part, x, w, d in _blocks(answers, decoding):
         inside = np.column_stack([x, d]) * w[:, np.newaxis]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
@@ -11,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import AnyArray, Floats
-from ..designs._clusters import read_clusters
-from ..results import Estimate, LabeledEstimate, Normal
+from ..designs._clusters import Sample, read_clusters
+from ..results import SHARES, Estimate, LabeledEstimate
 from ._answers import Answers
 from ._likelihood import Likelihood
 from ._maximum import Sums, maximum
 from ._mixture import Mixture
-from ._model import MAX_STDERR, OBSERVED, Regression
+from ._model import MAX_STDERR, OBSERVED, Regression, freedom_of, people_of
 from ._moments import least_squares
 from ._rows import Rows
 from ._sandwich import squared_scores
@@ -67,7 +68,7 @@ class RandomizedPredictor(Regression):
     -----
     "linear" puts unbiased estimates of the sums of squares and products, from decoded reports, in the place of those of the
     true answers. It assumes nothing but the linear mean. Its standard errors are consistent for errors of different variances
-    (HC1), or for related people with `clusters`.
+    (HC1), or for related people with `clusters`; limits have t quantiles.
 
     The other families have a likelihood, for the true answer of each person is not known: the sum over its categories of the
     probability of the category for the covariates, the probability of the report, and the density of the outcome. It is
@@ -135,22 +136,24 @@ class RandomizedPredictor(Regression):
         likelihood = self._answers.likelihood(rows, reports, weights)
         y, center, unit = self._outcome(outcome, len(rows))
         classes, columns = likelihood.shape
-        numbers = read_clusters(clusters, len(rows), columns + classes + 1)
+        numbers = read_clusters(clusters, len(rows), columns + classes + 1, likelihood.weights)
+        sample = Sample.of(len(rows), likelihood.weights, numbers)
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
         names = (*rows.names, *(f"answer: {category}" for category in self.categories[1:]))
         if self.family == "linear":
-            self._fit_moments(likelihood, (y - center) / unit, center, unit, numbers)
+            self._fit_moments(likelihood, (y - center) / unit, center, unit, numbers, sample)
             self.names = names
             return self
         linear = self.family == "normal"
         mixture = Mixture(likelihood, (y - center) / unit, linear)
         params, sums = self._maximum(mixture)
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
-        self.names, self._errors, cov = names, OBSERVED, bread
+        self.names, self._errors, self._freedom, cov = names, OBSERVED, math.inf, bread
         if weights is not None or numbers is not None:
             self._errors = "sandwich" if numbers is None else "sandwich of clusters"
-            cov = bread @ squared_scores(mixture.scores(params), params.size, numbers) @ bread
+            cov = bread @ squared_scores(mixture.scores(params), params.size, numbers, sample.n) @ bread
+            self._freedom = freedom_of(sample, columns + classes)
         own = np.eye(params.size)  # from standardized rows and outcomes to their units
         outcomes, first = slice(mixture.coefficients), mixture.coefficients + linear
         own[:columns, :columns] = standard.to_units
@@ -162,12 +165,17 @@ class RandomizedPredictor(Regression):
         self.params, self.cov = values[outcomes], whole[outcomes, outcomes]
         if linear:
             self.sigma = float(np.exp(params[first - 1]) * unit)
-        self.n, people = len(rows), len(rows) if likelihood.weights is None else float(likelihood.weights.sum())
+        self.n, people = sample.n, len(rows) if likelihood.weights is None else float(likelihood.weights.sum())
         self.llf = sums.value - people * float(np.log(unit))
         part = whole[first:, first:]
-        fields: Any = {"labels": self._answers.coefficient_names(rows.names), "quantity": "coefficient of the answer"}
+        self._people = people_of(likelihood.codes)
+        fields: Any = {
+            "_people": self._people,
+            "labels": self._answers.coefficient_names(rows.names),
+            "quantity": "coefficient of the answer",
+        }
         self.answers = LabeledEstimate(
-            values[first:], np.sqrt(np.diag(part)), self.n, self.guarantee, part, Normal(), **fields
+            values[first:], np.sqrt(np.diag(part)), self.n, self.guarantee, part, self._rule_of_functions(), **fields
         )
         standardized = params[outcomes] * unit
         standardized[0] += center if self.intercept else 0.0
@@ -175,10 +183,10 @@ class RandomizedPredictor(Regression):
         return self
 
     def _fit_moments(
-        self, likelihood: Likelihood, y: Floats, center: float, unit: float, clusters: AnyArray | None
+        self, likelihood: Likelihood, y: Floats, center: float, unit: float, clusters: AnyArray | None, sample: Sample
     ) -> None:
         """Fit by least squares with unbiased moments, to outcomes that are centered and scaled."""
-        found = least_squares(likelihood, self._answers.decoding, y, clusters)
+        found = least_squares(likelihood, self._answers.decoding, y, clusters, sample.n)
         if found is None:
             raise ValueError(
                 "X and reports must be of enough people, got too few for the moments of the answer: a category may be too "
@@ -192,8 +200,9 @@ class RandomizedPredictor(Regression):
         if self.intercept:
             self.params[0] += center
             standardized[0] += center
-        self.n, self._rows, self._standard = len(y), likelihood.rows, (standardized, cov * unit**2)
+        self.n, self._rows, self._standard = sample.n, likelihood.rows, (standardized, cov * unit**2)
         self._errors = "heteroscedasticity-consistent (HC1)" if clusters is None else "sandwich of clusters"
+        self._freedom, self._people = freedom_of(sample, len(params)), people_of(likelihood.codes)
 
     def _outcome(self, outcome: ArrayLike, n: int) -> tuple[Floats, float, float]:
         """Return outcomes, and what is subtracted from them and by what they are then divided in the search."""
@@ -267,7 +276,8 @@ class RandomizedPredictor(Regression):
         Returns
         -------
         mean : Estimate
-            Of shape (n,), with standard errors by the delta method.
+            Of shape (n,), with standard errors by the delta method, which differences and ratios of predictions of one fit have
+            as well.
 
         Raises
         ------
@@ -276,17 +286,16 @@ class RandomizedPredictor(Regression):
         """
         if answer not in self.categories:
             raise ValueError(f"answer must be one of {', '.join(map(repr, self.categories))}, got {answer!r}")
-        (params, cov), place = self._standard, self.categories.index(answer)
+        params, place = self._standard[0], self.categories.index(answer)
         x = self._read(X).block(slice(None))
         inside = np.column_stack(
             [x, np.broadcast_to(np.eye(len(self.categories))[place, 1:], (len(x), len(self.categories) - 1))]
         )
         eta = inside @ params
-        stderr = np.sqrt(np.einsum("ij,jk,ik->i", inside, cov, inside))
         if self.family != "logit":
-            return Estimate(eta, stderr, self.n, self.guarantee, None, Normal())
+            return self._prediction(eta, inside)
         share = np.exp(-np.logaddexp(0, -eta))
-        return Estimate(share, stderr * share * (1 - share), self.n, self.guarantee, None, Normal(), _span=(0.0, 1.0))
+        return self._prediction(share, inside * (share * (1 - share))[:, np.newaxis], _span=SHARES)
 
     def _notes(self) -> list[str]:
         spread = f", sigma = {self.sigma:.6g}" if self.family == "normal" else ""

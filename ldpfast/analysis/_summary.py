@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._table import Table
-from ..results import LabeledEstimate
+from ..results import LabeledEstimate, StudentT
 
 
 def coefficient_table(found: LabeledEstimate, confidence: float) -> Table:
     """Return a table with one row per coefficient: its estimate, standard error, test of 0 and limits."""
     test, (low, high) = found.test(), found.interval(confidence)
-    columns = {"estimate": found.value, "stderr": found.stderr, "z": test.statistic, "pvalue": test.pvalue}
+    statistic = "t" if isinstance(found.rule, StudentT) else "z"
+    columns = {"estimate": found.value, "stderr": found.stderr, statistic: test.statistic, "pvalue": test.pvalue}
     numbers = {name: np.ravel(values).tolist() for name, values in {**columns, "low": low, "high": high}.items()}
     return Table({"name": list(found.labels), **numbers})
 
@@ -26,7 +27,8 @@ class RegressionSummary:
     Attributes
     ----------
     table : Table
-        One row per coefficient: "name", "estimate", "stderr", "z", "pvalue", "low" and "high".
+        One row per coefficient: "name", "estimate", "stderr", "z", "pvalue", "low" and "high"; "t" in the place of "z" if the
+        limits are by t quantiles.
     notes : tuple of str
         Lines about the data and the fit.
 

@@ -78,10 +78,13 @@ def _analyze(arguments: argparse.Namespace) -> int:
     rows, covariates, left_out = _read(arguments)
     reports = rows[arguments.outcome].to_numpy()
     weights = None if arguments.weights is None else rows[arguments.weights].to_numpy()
-    found: dict[str, Any] = {"design": design.name, "epsilon": design.epsilon, "n": len(rows), "left_out": left_out}
-    lines = [repr(design), f"n = {len(rows):,}, {left_out:,} rows with missing values are left out"]
     clusters = None if arguments.clusters is None else rows[arguments.clusters].to_numpy()
     prevalences = {"prevalence": design.prevalence(reports, weights=weights, clusters=clusters)}
+    n = prevalences["prevalence"].n
+    found: dict[str, Any] = {"design": design.name, "epsilon": design.epsilon, "n": n, "left_out": left_out}
+    lines = [repr(design), f"n = {n:,}, {left_out:,} rows with missing values are left out"]
+    if n < len(rows):
+        lines.append(f"{len(rows) - n:,} rows of weight 0 do not count")
     if arguments.by is not None:
         groups = design.prevalence_by(reports, rows[arguments.by].to_numpy(), weights=weights, clusters=clusters)
         prevalences |= {f"prevalence, {arguments.by} = {value}": part for value, part in groups.items()}

@@ -18,11 +18,10 @@ from .._warnings import warn
 from ..mechanisms import FiniteChannel
 from ..privacy import Guarantee
 from ..results import Binomial, Debiasing, DoubtfulWarning, Estimate, People, new_count
-from ._clusters import cluster_variance, read_clusters
+from ._clusters import LEAST, EffectiveBinomial, Sample, cluster_variance, read_clusters
 from ._rounded_rows import rounded
 
 DOUBTFUL = 1e-4  # probability of answers that are too extreme for every prevalence, from which on there is a warning
-FREEDOM_TAIL = 0.025  # probability at which normal and t quantiles are compared
 MAX_SUM = 1 << 64  # largest sum of the integers of a row of a channel
 TRUTHS = ("no", "yes")  # the true answers, in the order of the rows of a channel
 
@@ -105,17 +104,19 @@ class Design:
         reports : array_like, shape (n,)
             The answers, as texts (see `answers`), or as 0 and 1 (or False and True), where 1 is the second answer.
         weights : array_like of float, shape (n,), optional
-            Weights >= 0 of the people, such as inverse probabilities to be in the sample.
+            Weights >= 0 of the people, such as inverse probabilities to be in the sample. People of weight 0 are not in the
+            sample, and do not count in the `n` of the estimate.
         clusters : array_like, shape (n,), optional
-            Clusters that were drawn, such as villages, of people whose answers are related; at least two.
+            Clusters that were drawn, such as villages, of people whose answers are related; at least two with positive weights.
 
         Returns
         -------
         prevalence : Estimate
-            Without bias, and so possibly below 0 or above 1. Clopper-Pearson limits, which hold for every n; with weights or
-            clusters for the number of people that would tell as much without them [1]_. With few clusters this number is
-            reduced so that 95 % limits hold: standard errors are larger then, and 99 % limits a little short. An answer of few
-            people who all are in few clusters is not covered.
+            Without bias, and so possibly below 0 or above 1. Clopper-Pearson limits, which hold for every n. With weights or
+            clusters they are those for the number of people that would tell as much without them, which is at most
+            (sum of w)^2 / (sum of w^2) for weights w, and is reduced by the quotient of t quantiles because the variance is
+            estimated [1]_. Its degrees of freedom are those of Satterthwaite for the total weights of the clusters: the
+            number of clusters less one if these are equal. An answer of few people who all are in few clusters is not covered.
 
         Raises
         ------
@@ -128,7 +129,8 @@ class Design:
         DoubtfulWarning
             If the estimate is below 0 or above 1 by more than chance explains.
         SmallSampleWarning
-            If there are fewer than 30 clusters.
+            If there are fewer than 30 clusters, or weights are so unequal that people or clusters tell as much as fewer than 30
+            of equal weights.
 
         References
         ----------
@@ -143,20 +145,29 @@ class Design:
         (0.4, 0.039)
         """
         codes = self._codes(reports)
-        numbers = read_clusters(clusters, len(codes), 2)
-        if weights is None and numbers is None:
-            return self._of_counts(int(codes.sum()), len(codes), len(codes))
-        given = np.ones(len(codes)) if weights is None else _check.weights(weights, len(codes))
+        given = None if weights is None else _check.weights(weights, len(codes))
+        numbers = read_clusters(clusters, len(codes), 2, given)
+        if given is not None:
+            inside = given > 0  # people of weight 0 are not in the sample
+            codes, given = codes[inside], given[inside]
+            numbers = None if numbers is None else numbers[inside]
+            given = None if (given == given[0]).all() else given
+        n = len(codes)
+        if given is None and numbers is None:
+            return self._of_counts(int(codes.sum()), n, n)
+        sample = Sample.of(n, given, numbers)
+        given = np.ones(n) if given is None else given
         share = float(given @ codes / given.sum())
         scores = given * (codes - share) / given.sum()
         kish = float(given.sum() ** 2 / np.square(given).sum())
         if numbers is None:
-            variance, factor = float(np.square(scores).sum()), 1.0
+            # The variance of independent people is known but for what the weights tell about the answers, so that the number
+            # of Kish, which bounds it, has as many degrees of freedom.
+            variance, freedom = float(np.square(scores).sum()) * n / (n - 1), max(kish - 1, LEAST)
         else:
-            variance, factor = cluster_variance(scores, numbers), _loss_of_freedom(int(numbers.max()) + 1)
-        effective = share * (1 - share) / variance * factor if variance else kish
-        effective = effective if numbers is None else min(effective, kish)
-        return self._of_counts(effective * share, effective, len(codes))
+            variance, freedom = cluster_variance(scores, numbers), sample.freedom
+        effective = min(share * (1 - share) / variance, kish) if variance else kish
+        return self._of_counts(effective * share, effective, n, freedom)
 
     def prevalence_by(
         self, reports: ArrayLike, by: Any, *, weights: ArrayLike | None = None, clusters: Any = None
@@ -194,8 +205,10 @@ class Design:
         if len(members) != len(codes):
             raise ValueError(f"by must have one value per person, got {len(members)} for {len(codes)} reports")
         given = None if weights is None else _check.weights(weights, len(codes))
-        drawn = read_clusters(clusters, len(codes), 2)
-        shared = drawn is not None and len(np.unique(np.stack([members, drawn]), axis=1).T) > drawn.max() + 1
+        drawn, shared = read_clusters(clusters, len(codes), 2, given), False
+        if drawn is not None:
+            inside = slice(None) if given is None else given > 0
+            shared = len(np.unique(np.stack([members[inside], drawn[inside]]), axis=1).T) > drawn.max() + 1
         people, found = People.of(new_count()), {}
         for number, value in enumerate(groups.values):
             chosen = members == number
@@ -230,8 +243,19 @@ class Design:
     def _described(self) -> str:
         return f"{self.answers[0]!r} and {self.answers[1]!r}, or 0 and 1 without missing values"
 
-    def _of_counts(self, hits: float, total: float, n: int) -> Estimate[float]:
-        """Return the prevalence from the number of answers that count, of n people or of as many as tell as much."""
+    def _of_counts(self, hits: float, total: float, n: int, freedom: float | None = None) -> Estimate[float]:
+        """Return the prevalence from the number of answers that count.
+
+        Parameters
+        ----------
+        hits : float
+        total : float
+            Number of people, or of as many as would tell as much without weights and clusters.
+        n : int
+            Number of people.
+        freedom : float, optional
+            Degrees of freedom of the variance, if there are weights or clusters.
+        """
         p, q = self.probabilities
         value = float((Fraction(hits) / Fraction(total) - q) / (p - q))
         if p < q:  # the other answer is the one that people with yes give more often
@@ -239,7 +263,11 @@ class Design:
         line = Debiasing.of(p, q)
         seen = (hits + 0.5) / (total + 1)  # so that no variance is zero
         stderr = (line.one - line.zero) * math.sqrt(seen * (1 - seen) / total)
-        rule: Any = Binomial(np.asarray(hits), total, line)  # type: ignore[arg-type]
+        rule: Any
+        if freedom is None:
+            rule = Binomial(np.asarray(hits), total, line)  # type: ignore[arg-type]
+        else:
+            rule = EffectiveBinomial(hits / total, total, n, freedom, line)
         low, high = rule.bounds(np.asarray(value), np.asarray(stderr), DOUBTFUL)
         if high < 0 or low > 1:
             warn(
@@ -303,13 +331,6 @@ class Design:
         2100
         """
         return max(1, math.ceil(self.variance(prevalence) / _check.positive("stderr", stderr) ** 2))
-
-
-def _loss_of_freedom(clusters: int) -> float:
-    """Return the factor of the number of people that corrects for a variance that is estimated from few clusters."""
-    from scipy.special import ndtri, stdtrit
-
-    return float((ndtri(FREEDOM_TAIL) / stdtrit(clusters - 1, FREEDOM_TAIL)) ** 2)
 
 
 def new_design(

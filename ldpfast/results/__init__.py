@@ -17,6 +17,7 @@ from ._intervals import Binomial as Binomial
 from ._intervals import BoundedSum
 from ._intervals import IntervalRule as IntervalRule
 from ._intervals import Normal as Normal
+from ._intervals import StudentT as StudentT
 from ._intervals import WithGaps as WithGaps
 from ._people import Occasion as Occasion
 from ._people import People as People

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -37,6 +38,8 @@ class Fieller:
         A number that is added to the ratio.
     codes : CodeCounts or None
         Counts of the codes of reports and what they add to N and D, if they are known.
+    freedom : float
+        Degrees of freedom of the variances, for t quantiles; infinite for normal ones.
     """
 
     numerator: Floats
@@ -50,6 +53,7 @@ class Fieller:
     needed: int = 0
     start: float = 0.0
     codes: CodeCounts | None = None
+    freedom: float = math.inf
     by_coordinate: ClassVar[bool] = True
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
@@ -70,9 +74,10 @@ class Fieller:
 
     def _limit(self, sign: int, tail: Any) -> Floats:
         """Return the lower limits (sign -1) or the upper ones (1), by iteration of the margin at the limit."""
-        from scipy.special import ndtri
+        from scipy.special import ndtri, stdtrit
 
-        z = np.full(np.shape(self.numerator), -ndtri(tail))
+        quantile = ndtri(tail) if math.isinf(self.freedom) else stdtrit(self.freedom, tail)
+        z = np.full(np.shape(self.numerator), -quantile)
         limit = self._root(sign, z)
         for _ in range(ITERATIONS if np.any(self.hit) else 0):
             finite = np.where(np.isfinite(limit), limit, 0.0)

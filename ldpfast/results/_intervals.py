@@ -112,6 +112,40 @@ class Normal:
 
 
 @dataclass(frozen=True, eq=False)
+class StudentT:
+    """Limits value +- t stderr, for normal estimates whose standard errors are estimated from few or unequal people.
+
+    Attributes
+    ----------
+    freedom : float or ndarray
+        Degrees of freedom of the t quantile t: a number, or one for each coordinate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.results import StudentT
+    >>> low, high = StudentT(5.0).bounds(np.array(3.0), np.array(1.0), tail=0.025)
+    >>> round(float(low), 2), round(float(high), 2)
+    (0.43, 5.57)
+    """
+
+    freedom: Any
+    by_coordinate: ClassVar[bool] = True
+
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
+        from scipy.special import stdtrit
+
+        margin = -stdtrit(self.freedom, tail) * stderr
+        return value - margin, value + margin
+
+    def tail(self, distance: Floats) -> Floats:
+        """Return the probability of a distance in standard errors, or a larger one, on one side."""
+        from scipy.special import stdtr
+
+        return np.asarray(stdtr(self.freedom, -distance))
+
+
+@dataclass(frozen=True, eq=False)
 class BoundedSum:
     """Limits for a mean of reports of bounded size, also where few of them decide it, such as rare values.
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+import pickle
 import tracemalloc
+import unittest.mock
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,6 +19,7 @@ from ldpfast.analysis._likelihood import Likelihood
 from ldpfast.analysis._rows import Rows
 
 from ..support.cases import each
+from ..support.errors import raises
 from ..support.statistics import assert_coverage
 from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, binary, logistic
 
@@ -120,7 +125,7 @@ def test_decoded_least_squares_are_those_of_statsmodels(clusters):
     reports = mechanism.privatize(2 + 3 * x[:, 0] + rng.uniform(-1, 1, 800), rng=1)
     villages = np.arange(800) // 20
     ours = analysis.RandomizedLinear(mechanism).fit(x, reports, clusters=villages if clusters else None)
-    kind = {"cov_type": "cluster", "cov_kwds": {"groups": villages}} if clusters else {"cov_type": "HC1"}
+    kind = {"cov_type": "cluster", "cov_kwds": {"groups": villages}} if clusters else {"cov_type": "HC3"}
     theirs = sm.OLS(mechanism.decode(reports), sm.add_constant(x)).fit(**kind)
     np.testing.assert_allclose(ours.params, theirs.params, rtol=1e-9)
     np.testing.assert_allclose(np.sqrt(np.diag(ours.cov)), theirs.bse, rtol=1e-9)
@@ -128,6 +133,82 @@ def test_decoded_least_squares_are_those_of_statsmodels(clusters):
     exact = theirs.get_prediction([[1, 0.5, 0.5]])
     np.testing.assert_allclose(predicted.value, exact.predicted_mean)
     np.testing.assert_allclose(predicted.stderr, exact.se_mean)
+
+
+def direct_linear(x, y, **options):
+    """Fit least squares to numbers that nobody has randomized."""
+    model = analysis.RandomizedLinear(ldp.SignBit(0, 1, 1.0))
+    with unittest.mock.patch.object(ldp.SignBit, "decode", lambda mechanism, reports: np.asarray(reports)):
+        return model.fit(x, y, **options)
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_jackknife_errors_and_degrees_of_freedom_are_those_of_r():
+    """Digits of R 4.2.2: vcovCR(type = "CR3") and coef_test(test = "Satterthwaite") of clubSandwich for clusters of one row."""
+    i = np.arange(40)
+    x = np.column_stack([i * i % 17 / 8 - 1, i % 13 == 0])
+    y = i * 7 / 5 + i**3 % 23 / 4
+    model = direct_linear(x, y)
+    np.testing.assert_allclose(model.params, [30.118128856505, 0.774740711566, -1.814182092687], rtol=1e-11)
+    np.testing.assert_allclose(model.coefficients.stderr, [2.80827423936, 4.38677849264, 14.71173435720], rtol=1e-11)
+    low, high = model.interval()
+    np.testing.assert_allclose(low, [24.4079913769, -8.3295843771, -44.8336418843], rtol=1e-10)
+    np.testing.assert_allclose(high, [35.82826633615, 9.87906580023, 41.20527769890], rtol=1e-10)
+    table = model.summary().table
+    np.testing.assert_allclose(table["pvalue"], [2.25262333935e-12, 0.86145232706, 0.90853268187], rtol=1e-9)
+    assert "t" in table.columns
+    assert "(HC3), t with 3.541 to 33.52 degrees of freedom" in repr(model.summary())
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_degrees_of_freedom_are_those_of_whole_matrices(weighted):
+    rng = np.random.default_rng(3)
+    x, y = rng.lognormal(size=(50, 2)), rng.normal(size=50)
+    weights = np.where(np.arange(50) % 7 == 0, 0.0, rng.lognormal(size=50)) if weighted else np.ones(50)
+    model = direct_linear(x, y, weights=weights if weighted else None)
+    rows, w = np.column_stack([np.ones(50), x]), weights
+    bread = np.linalg.inv(rows.T @ (w[:, np.newaxis] * rows))
+    rest = np.eye(50) - rows @ bread @ rows.T * w
+    influence = bread @ rows.T * w / np.diag(rest)
+    np.testing.assert_allclose(model.cov, (influence * (rest @ y) ** 2) @ influence.T, rtol=1e-9)
+    for row, found in zip(influence, model._freedom, strict=True):
+        product = np.square(row)[:, np.newaxis] * (rest @ rest.T)
+        assert found == pytest.approx(np.trace(product) ** 2 / np.trace(product @ product), rel=1e-9)
+    assert model.n == np.count_nonzero(weights)
+
+
+@pytest.mark.long
+def test_intervals_of_few_people_with_skewed_covariates_cover():
+    """60 people: 0.87 to 0.88 for the slopes with HC1 and normal quantiles."""
+    mechanism, truth, runs, hits = ldp.SignBit(0, 10, 4.0), np.array([3.0, 0.8, -0.3]), 1200, np.zeros(3, int)
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        x = np.minimum(rng.lognormal(size=(60, 2)) / 2, 6)
+        numbers = np.clip(truth[0] + x @ truth[1:] + rng.uniform(-1, 1, 60), 0, 10)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ldp.SmallSampleWarning)
+            model = analysis.RandomizedLinear(mechanism).fit(x, mechanism.privatize(numbers, rng=seed))
+        low, high = model.interval()
+        hits += (low < truth) & (truth < high)
+    assert_coverage(hits, runs, 0.95, detects=0.89)
+
+
+def test_rows_of_high_leverage_are_a_warning_and_a_row_that_decides_alone_an_error():
+    rng, mechanism = np.random.default_rng(1), ldp.SignBit(0, 1, 1.0)
+    x, reports = rng.random(60), mechanism.privatize(rng.random(60), rng=1)
+    model = analysis.RandomizedLinear(mechanism)
+    with pytest.warns(
+        ldp.SmallSampleWarning, match=r"few rows decide the coefficient of 'x2': .* leverage is 0\.[45]\d, of row"
+    ):
+        model.fit(np.column_stack([x, np.arange(60) < 2]), reports)
+    params = model.params
+    with raises(
+        ValueError,
+        "X must have no row that decides a coefficient alone, got row 0 for column 'x2': leave out the column or the row",
+    ):
+        model.fit(np.column_stack([x, np.arange(60) < 1]), reports)
+    assert model.params is params
 
 
 # Statistics -----------------------------------------------------------------------------------------------------------
@@ -340,6 +421,191 @@ def test_columns_of_a_data_frame_are_numbers():
     twice = frame.assign(male=~frame["female"])
     with pytest.raises(ValueError, match="X must have linearly independent columns, got 'female', 'male'"):
         analysis.RandomizedLogit(FORCED).fit(twice, reports)
+
+
+def test_differences_of_predictions_of_a_fit_have_the_error_of_the_delta_method():
+    """Everybody with one more year of age against everybody as they are: nearly the same people with nearly the same answer."""
+    x, reports = binary(3000, [0.7, -0.4], FORCED)
+    model = analysis.RandomizedLogit(FORCED).fit(x, reports)
+    more = x + np.array([0.05, 0.0])
+    a, b = (model.predict(rows, average=True) for rows in (more, x))
+    difference, ratio = a - b, a / b
+    slopes = a.slopes - b.slopes
+    stderr = float(np.sqrt(slopes @ model._standard[1] @ slopes.T).item())
+    assert difference.stderr == pytest.approx(stderr, rel=1e-12)
+    assert difference.stderr < 0.2 * np.hypot(a.stderr, b.stderr)
+    assert (difference.value, difference.n, difference.guarantee) == (a.value - b.value, 3000, FORCED.guarantee)
+    low, high = difference.interval()
+    assert (high - low) / 2 == pytest.approx(1.959963984540054 * stderr)
+    # numeric derivatives of the ratio, in the coefficients of standardized columns
+    (params, cov), step, slopes = model._standard, 1e-6, []
+    for move in step * np.eye(params.size):
+        pair = []
+        for sign in (1, -1):
+            model._standard = (params + sign * move, cov)
+            top, bottom = (model.predict_proba(rows)[:, 1].mean() for rows in (more, x))
+            pair.append(top / bottom)
+        slopes.append((pair[0] - pair[1]) / (2 * step))
+    model._standard = (params, cov)
+    assert ratio.stderr == pytest.approx(np.sqrt(slopes @ cov @ slopes), rel=1e-5)
+    low, high = ratio.interval()
+    assert (high - low) / 2 == pytest.approx(1.96 * ratio.stderr, rel=0.02)
+    assert (low - 1) * difference.interval()[0] > 0  # both or none are significant
+    rows = model.predict(more[:5]) - model.predict(x[:5])
+    each = [model.predict(more[[i]]) - model.predict(x[[i]]) for i in range(5)]
+    np.testing.assert_allclose(rows.stderr, [one.stderr[0] for one in each], rtol=1e-12)
+    again = pickle.loads(pickle.dumps(a)) - b
+    assert again == difference
+
+
+def test_differences_of_other_predictions_have_the_error_of_the_delta_method():
+    x, reports = three(3000, THREE)
+    model = analysis.RandomizedLogit(THREE).fit(x, reports, clusters=np.arange(3000) // 50)
+    a, b = (model.predict(rows, average=True) for rows in (x + 0.1, x))
+    difference = a - b
+    assert np.sqrt(np.diag(difference.covariance)) == pytest.approx(difference.stderr)
+    assert difference.covariance.sum() == pytest.approx(0, abs=1e-12)  # shares add up to 1
+    low, high = difference.interval()
+    np.testing.assert_allclose((high - low) / 2, 2.0024654592910065 * difference.stderr)  # t with 57 degrees of freedom
+    low, high = (a / b).interval()
+    assert ((high - low) / 2 > 1.99 * (a / b).stderr).all()
+    y = np.random.default_rng(1).normal(size=3000)
+    linear = analysis.RandomizedPredictor(THREE).fit(x, reports, y)
+    effect = linear.predict(x[:1], 2) - linear.predict(x[:1], 0)
+    assert effect.value[0] == pytest.approx(linear.params[-1])
+    assert effect.stderr[0] == pytest.approx(linear.coefficients.stderr[-1])
+    bits = ldp.SignBit(0, 1, 1.0)
+    line = analysis.RandomizedLinear(bits).fit(x, bits.privatize(np.random.default_rng(2).random(3000), rng=1))
+    slope = line.predict([[1.0, 0.0]]) - line.predict([[0.0, 0.0]])
+    assert slope.stderr[0] == pytest.approx(line.coefficients.stderr[1])
+
+
+def test_results_that_share_people_have_no_difference_unless_it_is_known():
+    x, reports = binary(2000, [0.7, -0.4], FORCED)
+    frame = pd.DataFrame(x, columns=["age", "female"])
+    model = analysis.RandomizedLogit(FORCED).fit(frame, reports)
+    smaller, other = analysis.RandomizedLogit(FORCED), analysis.RandomizedLogit(FORCED)
+    smaller.fit(frame[["age"]], reports)
+    other.fit(*binary(2000, [0.7, -0.4], FORCED, seed=2))
+    a, b, c = model.predict(x, average=True), smaller.predict(x[:, :1], average=True), other.predict(x, average=True)
+    outcome = np.random.default_rng(3).random(2000) < 0.4
+    related = analysis.RandomizedPredictor(FORCED, "logit").fit(frame, reports, outcome)
+    again = analysis.RandomizedLogit(FORCED).fit(frame, reports)
+    pairs = [
+        (a, b),
+        (model.predict(x[:2]), related.predict(x[:2], "yes")),
+        (model.coefficients, again.coefficients),
+        (model.marginal_effects(), again.marginal_effects()),
+    ]
+    for first, second in pairs:
+        for operation in (operator.sub, operator.truediv):
+            with pytest.raises(
+                ValueError, match="estimates must be of different people, got two that can have people in"
+            ):
+                operation(first, second)
+    assert (a - c).stderr == pytest.approx(np.hypot(a.stderr, c.stderr))
+    assert (a - c).n == 4000
+    with pytest.raises(ValueError, match="estimates must answer the same question"):
+        a - model.predict(x)
+
+
+# Weights of zero, and of very different sizes ----------------------------------------------------------------------
+
+
+def digits_of_r():
+    """Return the weights, a covariate and two columns of clusters of 200 people, as in the script below."""
+    j = np.arange(200)
+    return 1.0 + j % 4, j * 37 / 50 - 1, np.r_[np.repeat(np.arange(10), 5), np.repeat(np.arange(10, 20), 15)], j
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_errors_with_weights_and_clusters_are_those_of_the_package_survey():
+    """Digits of R 4.2.2, survey 4.1.1: svyglm(family = quasibinomial()) with svydesign(ids = ..., weights = ...)."""
+    weights, x, unequal, j = digits_of_r()
+    y, other = (j * 11 % 9 < 4).astype(int), ((j * 11 + unequal**2) % 9 < 4).astype(int)
+    logit = analysis.RandomizedLogit(PLAIN)
+    cases = (
+        (y, {"weights": weights}, [-0.225147472872803, 0.000556160648583], [0.30898202253523, 0.00366171381971]),
+        (
+            other,
+            {"weights": weights, "clusters": unequal},
+            [-0.206574704097281, 0.000522697874234],
+            [0.26320754361621, 0.00293339706162],
+        ),
+        (y, {"clusters": j // 5}, [-0.213760588128566, 0.000180186288499], [0.11564947001811, 0.00140986305269]),
+    )
+    for reports, options, params, errors in cases:
+        model = logit.fit(x[:, np.newaxis], reports, **options)
+        np.testing.assert_allclose(model.params, params, rtol=1e-6)
+        np.testing.assert_allclose(model.coefficients.stderr, errors, rtol=1e-7)
+    low, high = model.interval()  # 40 equal clusters: t with 38 degrees of freedom
+    np.testing.assert_allclose(low, [-0.44788070029274, -0.00267393224728], rtol=1e-6)
+    np.testing.assert_allclose(high, [0.02035952403561, 0.00303430482427], rtol=1e-6)
+    assert "sandwich of clusters, t with 38 degrees of freedom" in repr(model.summary())
+
+
+def predictor(family):
+    """Return a function that fits a regression on an answer."""
+    return lambda x, reports, y, **options: analysis.RandomizedPredictor(FORCED, family).fit(x, reports, y, **options)
+
+
+def least_squares(x, reports, y, **options):
+    """Fit least squares to reports of one bit."""
+    return analysis.RandomizedLinear(ldp.SignBit(0, 1, 2.0)).fit(x, reports.astype(np.uint8), **options)
+
+
+FITS = {
+    "logit": lambda x, reports, y, **options: analysis.RandomizedLogit(FORCED).fit(x, reports, **options),
+    "least squares": least_squares,
+    **{f"predictor, {family}": predictor(family) for family in ("linear", "normal", "logit")},
+}
+
+
+@pytest.mark.filterwarnings("ignore:few rows decide the coefficient")
+@each("name", FITS)
+def test_rows_and_clusters_of_weight_zero_are_not_in_the_sample(name):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(900, 1))
+    truth = rng.random(900) < logistic(x[:, 0])
+    reports = FORCED.channel.privatize(truth.astype(int), rng=5).astype(int)
+    y = 0.5 * x[:, 0] - 1.5 * truth + rng.normal(size=900)
+    y = (y > 0).astype(float) if name.endswith("logit") else y
+    clusters, weights = np.arange(900) % 90, rng.uniform(0.5, 1.5, 900)
+    weights[clusters >= 40] = 0
+    inside = weights > 0
+    for options in ({}, {"clusters": clusters}):
+        whole = FITS[name](x, reports, y, weights=weights, **options)
+        part = FITS[name](
+            x[inside], reports[inside], y[inside], weights=weights[inside], **{k: v[inside] for k, v in options.items()}
+        )
+        assert whole.n == part.n == 400
+        np.testing.assert_allclose(whole.params, part.params, rtol=1e-5)
+        np.testing.assert_allclose(whole.cov, part.cov, rtol=1e-4, atol=1e-12)
+        np.testing.assert_allclose(whole.interval(), part.interval(), rtol=1e-4)
+        assert np.max(whole._freedom) < 400
+    with pytest.raises(ValueError, match=r"different values among the rows with positive weights, got 2$"):
+        FITS[name](x, reports, y, weights=(clusters < 2).astype(float), clusters=clusters)
+    skewed = np.where(np.arange(900) % 100 == 0, 150.0, 1.0)
+    with pytest.warns(
+        ldp.SmallSampleWarning, match="the weights of 900 people are so unequal that they tell as much as"
+    ):
+        FITS[name](x, reports, y, weights=skewed)
+
+
+@pytest.mark.long
+def test_intervals_of_a_logit_with_skewed_weights_cover():
+    """Normal quantiles cover 0.88 for 50 people, and 0.80 with weights of three times the variance of the logarithm."""
+    runs, hits = 1200, np.zeros(2, int)
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        for place, size in enumerate((1.0, 1.5)):
+            weights, reports = np.exp(size * rng.normal(size=60)), rng.random(60) < 0.5
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ldp.SmallSampleWarning)
+                model = analysis.RandomizedLogit(PLAIN).fit(np.empty((60, 0)), reports.astype(int), weights=weights)
+            low, high = model.interval()
+            hits[place] += low[0] < 0 < high[0]
+    assert_coverage(hits, runs, 0.95, detects=0.89)
 
 
 # Mistakes -------------------------------------------------------------------------------------------------------------
