@@ -18,7 +18,7 @@ from ldpfast._limits import clopper_pearson
 from ldpfast.estimation import frequencies
 from ldpfast.privacy import Guarantee
 from ldpfast.reports import aggregator_with
-from ldpfast.results import Binomial, BoundedSum, Debiasing, Estimate, MatrixDebiasing, Normal
+from ldpfast.results import Binomial, BoundedSum, Debiasing, Estimate, MatrixDebiasing, Normal, StudentT, t_quantile
 
 from .support.cases import each, each_kind
 from .support.examples import assert_same, assert_same_estimate
@@ -462,3 +462,24 @@ def test_limits_of_very_many_trials_contain_the_share(n, share):
     low, high = clopper_pearson(hits, n, 0.025)
     assert 0 <= low <= hits / n <= high <= 1
     assert high - low < 1e-7
+
+
+def test_t_quantiles_have_the_right_sign_for_every_tail():
+    for freedom in (1.0, 2.5, 3.54, 57.3, 1e6):
+        quantiles = t_quantile(freedom, np.array([0.0, 1e-300, 1e-90, 1e-10, 0.025, 0.5, 0.975, 1.0]))
+        assert (np.diff(quantiles) <= 0).all()
+        assert np.isfinite(quantiles).all()
+        assert quantiles[4] == pytest.approx(stats.t.isf(0.025, freedom))
+        assert quantiles[6] == pytest.approx(-quantiles[4])
+
+
+def test_p_values_of_t_limits_agree_with_intervals():
+    estimate = Estimate(3.0, 1.0, 10, Guarantee("local", 1.0), rule=StudentT(4.5))
+    for null in (0.5, 2.9, 4.0):
+        for alternative, side in (("less", 1), ("greater", 0)):
+            p = float(estimate.test(null, alternative=alternative).pvalue)
+            if p < 0.5:
+                assert estimate.interval(1 - 2 * p)[side] == pytest.approx(null)
+    assert estimate.test(3.0).pvalue == 1
+    other = Estimate(1.0, 1e-9, 10, Guarantee("local", 1.0))
+    assert (estimate - other).test().pvalue == pytest.approx(2 * stats.t.sf(2.0, 4.5), rel=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -61,33 +61,37 @@ def jackknife_covariance(
     for part in rows.parts():
         inside = rows.block(part) * weights[part, np.newaxis]
         squares += inside.T @ inside
-    # C = 1 - Z J Z' with the rows z = (x, w x) of Z
-    middle = np.block([[-bread @ squares @ bread, bread], [bread, np.zeros((size, size))]])
+    square = bread @ squares @ bread  # C is 1 - X B X' W - W X B X' + X `square` X'
 
-    def pieces() -> Iterator[tuple[slice, Floats, Floats, Floats]]:
-        """Yield the places of some rows with B x w / (1 - h), the rows z, and the diagonal of C."""
+    def pieces() -> Iterator[tuple[slice, Floats, Floats, Floats, Floats]]:
+        """Yield the places of some rows with x, B x w / (1 - h), h, and the diagonal of C."""
         for part in rows.parts():
-            x, w = rows.block(part), weights[part, np.newaxis]
-            influence = x @ bread * w
-            rest = 1 - np.einsum("ij,ij->i", influence, x)
-            _check_leverage(rest, influence, part.start, rows.names)
-            z = np.column_stack([x, w * x])
-            yield part, influence / rest[:, np.newaxis], z, 1 - np.einsum("ij,jk,ik->i", z, middle, z)
+            x = rows.block(part)
+            influence = x @ bread * weights[part, np.newaxis]
+            leverage = (influence * x).sum(axis=1)
+            _check_leverage(leverage, influence, part.start, rows.names)
+            influence /= (1 - leverage)[:, np.newaxis]
+            yield part, x, influence, leverage, 1 - 2 * leverage + (x @ square * x).sum(axis=1)
 
-    covariance, trace, own, highest = np.zeros((size, size)), np.zeros(size), np.zeros(size), (0.0, 0)
-    for part, influence, z, diagonal in pieces():
-        x = z[:, :size]
+    units, highest = rows.to_units.T, (0.0, 0)
+    covariance, trace, own = np.zeros((size, size)), np.zeros(size), np.zeros(size)
+    for part, x, influence, leverage, diagonal in pieces():
         scores = influence * residuals(part, x)[:, np.newaxis]
         covariance += scores.T @ scores
-        d = np.square(influence @ rows.to_units.T)
+        d = np.square(influence @ units)
         trace += diagonal @ d
         own += np.square(diagonal) @ np.square(d)
-        leverage = weights[part] * np.einsum("ij,jk,ik->i", x, bread, x)
         highest = max(highest, (float(leverage.max()), part.start + int(leverage.argmax())))
     people = int(np.count_nonzero(weights))
     freedom = np.square(trace) / own * ((people - size) / people)  # but for the entries of C beside the diagonal
     if freedom.min() < ENOUGH:
-        freedom = np.square(trace) / _squared_trace(pieces(), middle, rows.to_units)
+        # C is 1 - Z J Z' with the rows z = (x, w x) of Z
+        middle = np.block([[-square, bread], [bread, np.zeros((size, size))]])
+        joined = (
+            (np.square(influence @ units), np.column_stack([x, weights[part, np.newaxis] * x]), diagonal)
+            for part, x, influence, _, diagonal in pieces()
+        )
+        freedom = np.square(trace) / _squared_trace(joined, middle)
     if freedom.min() < LEAST_FREEDOM:
         name = rows.names[int(freedom.argmin())]
         warn(
@@ -98,22 +102,21 @@ def jackknife_covariance(
     return covariance, np.maximum(freedom, 1.0)
 
 
-def _squared_trace(pieces: Iterator[tuple[slice, Floats, Floats, Floats]], middle: Floats, units: Floats) -> Floats:
-    """Return tr(D C D C) for the diagonal matrices D of all coefficients."""
-    size, width = len(units), len(middle)
-    diagonal, inside = np.zeros(size), np.zeros((size, width, width))
-    for _, influence, z, own in pieces:
-        d = np.square(influence @ units.T)
-        diagonal += (2 * own - 1) @ np.square(d)
+def _squared_trace(pieces: Iterable[tuple[Floats, Floats, Floats]], middle: Floats) -> Floats:
+    """Return tr(D C D C) for the diagonal matrices D of all coefficients, from D, Z and the diagonal of C of all rows."""
+    size, width = len(middle) // 2, len(middle)
+    own, inside = np.zeros(size), np.zeros((size, width, width))
+    for d, z, diagonal in pieces:
+        own += (2 * diagonal - 1) @ np.square(d)
         inside += np.stack([(z * column[:, np.newaxis]).T @ z for column in d.T])
     turned = inside @ middle
-    return np.asarray(diagonal + np.einsum("jab,jba->j", turned, turned))
+    return np.asarray(own + np.einsum("jab,jba->j", turned, turned))
 
 
-def _check_leverage(rest: Floats, influence: Floats, start: int, names: tuple[str, ...]) -> None:
+def _check_leverage(leverage: Floats, influence: Floats, start: int, names: tuple[str, ...]) -> None:
     """Raise if a row decides a coefficient alone."""
-    if rest.min() < NO_FREEDOM:
-        place = int(rest.argmin())
+    if leverage.max() > 1 - NO_FREEDOM:
+        place = int(leverage.argmax())
         name = names[int(np.abs(influence[place]).argmax())]
         raise ValueError(
             f"X must have no row that decides a coefficient alone, got row {start + place} for column {name!r}: leave out the "

@@ -12,11 +12,12 @@ from .. import _limits
 from .._frames import Groups, whole_column
 from .._typing import Floats
 from .._warnings import warn
-from ..results import Debiasing, SmallSampleWarning
+from ..results import Debiasing, SmallSampleWarning, t_quantile
 
 ENOUGH_CLUSTERS = 30  # from which on a sum over clusters is nearly normal
-MIDDLE = 1e-6  # distance of a tail from a half, below which the quotient of two quantiles is that at this distance
-LEAST = 1e-9  # smallest number of people, or of degrees of freedom, that limits are computed for
+MIDDLE = 1e-6  # distance from a half of a tail whose quantiles are not zero
+LEAST_PEOPLE = 1e-9  # that limits are computed for
+LEAST_FREEDOM = 1.0
 
 
 def read_clusters(clusters: Any, n: int, least: int, weights: Floats | None = None) -> NDArray[np.uint32] | None:
@@ -120,7 +121,7 @@ def _freedom(shares: Floats) -> float:
     G = diag(p^2) - p^2 p' - p p^2' + s p p' with s = sum of p^2, and the result is tr(G)^2 / tr(G G).
     """
     if len(shares) < 2:
-        return LEAST
+        return LEAST_FREEDOM
     squares = np.square(shares)
     total, cubes, fourths = float(squares.sum()), float((squares * shares).sum()), float(np.square(squares).sum())
     trace = total - 2 * cubes + total**2
@@ -129,7 +130,7 @@ def _freedom(shares: Floats) -> float:
     fifths = float((squares**2 * shares).sum())
     diagonal = np.array([[fourths, fifths], [fifths, float((squares**3).sum())]])  # the same, weighted by p^2
     square = fourths + 2 * float(np.sum(middle * diagonal)) + float(np.trace(middle @ vectors @ middle @ vectors))
-    return max(LEAST, min(trace**2 / square, len(shares) - 1.0))
+    return max(LEAST_FREEDOM, min(trace**2 / square, len(shares) - 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +161,10 @@ class EffectiveBinomial:
     by_coordinate: ClassVar[bool] = True
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
-        from scipy.special import stdtrit
-
-        side = np.where(np.abs(np.asarray(tail) - 0.5) < MIDDLE, 0.5 - MIDDLE, tail)
-        ratio = stdtrit(max(self.n - 1, LEAST), side) / stdtrit(self.freedom, side)
-        total = np.maximum(self.total * np.square(ratio), LEAST)
+        side = np.minimum(
+            np.minimum(tail, 1 - np.asarray(tail)), 0.5 - MIDDLE
+        )  # the quotient is the same on both sides
+        ratio = t_quantile(self.n - 1, side) / t_quantile(self.freedom, side)
+        total = np.maximum(self.total * np.square(ratio), LEAST_PEOPLE)
         low, high = _limits.clopper_pearson(self.share * total, total, tail)
         return np.asarray(self.debiasing(low)), np.asarray(self.debiasing(high))

@@ -18,11 +18,10 @@ from .._warnings import warn
 from ..mechanisms import FiniteChannel
 from ..privacy import Guarantee
 from ..results import Binomial, Debiasing, DoubtfulWarning, Estimate, People, new_count
-from ._clusters import LEAST, EffectiveBinomial, Sample, cluster_variance, read_clusters
-from ._rounded_rows import rounded
+from ._clusters import LEAST_FREEDOM, EffectiveBinomial, Sample, cluster_variance, read_clusters
+from ._rounded_rows import LARGEST_TOTAL, rounded
 
 DOUBTFUL = 1e-4  # probability of answers that are too extreme for every prevalence, from which on there is a warning
-MAX_SUM = 1 << 64  # largest sum of the integers of a row of a channel
 TRUTHS = ("no", "yes")  # the true answers, in the order of the rows of a channel
 
 
@@ -117,6 +116,7 @@ class Design:
             (sum of w)^2 / (sum of w^2) for weights w, and is reduced by the quotient of t quantiles because the variance is
             estimated [1]_. Its degrees of freedom are those of Satterthwaite for the total weights of the clusters: the
             number of clusters less one if these are equal. An answer of few people who all are in few clusters is not covered.
+            ``a - b`` of two results takes them for those of different people; `prevalence_by` sees to that.
 
         Raises
         ------
@@ -163,7 +163,7 @@ class Design:
         if numbers is None:
             # The variance of independent people is known but for what the weights tell about the answers, so that the number
             # of Kish, which bounds it, has as many degrees of freedom.
-            variance, freedom = float(np.square(scores).sum()) * n / (n - 1), max(kish - 1, LEAST)
+            variance, freedom = float(np.square(scores).sum()) * n / (n - 1), max(kish - 1, LEAST_FREEDOM)
         else:
             variance, freedom = cluster_variance(scores, numbers), sample.freedom
         effective = min(share * (1 - share) / variance, kish) if variance else kish
@@ -348,7 +348,7 @@ def new_design(
     if p == q:
         raise ValueError(f"{name} must have answers that depend on the truth: all people answer alike")
     rows: Any = [[1 - q, q], [1 - p, p]]
-    if math.lcm(p.denominator, q.denominator) > MAX_SUM:
+    if math.lcm(p.denominator, q.denominator) > LARGEST_TOTAL:
         rows = rounded(rows)
     return Design(name, instruction, answers, FiniteChannel(rows), reference)
 

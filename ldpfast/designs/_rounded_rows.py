@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +13,7 @@ import numpy as np
 
 from .. import _check
 
+LARGEST_TOTAL = 1 << 64  # of the integers of a row of a channel
 TOTAL = 1 << 62  # sum of a row of rounded integers
 LARGEST_ERROR = Fraction(1, 10**9)  # of the sum of a row of doubles
 
@@ -36,15 +38,18 @@ def read_rows(design: Any) -> list[list[Any]]:
     floats = dict.fromkeys(entry for row in design for entry in row if _is_float(entry))
     wrong = next((entry for entry in floats if not 0 <= entry <= 1), None)  # also NaN
     if wrong is not None:
-        raise ValueError(f"design must have probabilities in [0, 1], got {wrong!r}")
+        raise ValueError(f"design must have probabilities in [0, 1], got {wrong}")
     if any(isinstance(x, bool) or (not isinstance(x, Rational) and not _is_float(x)) for row in design for x in row):
         return [list(row) for row in design]  # `FiniteChannel` says which types are allowed
     simple = all(map(_check.is_simple, floats))  # most often false for the first one, if it is
     known = {entry: _check.simple_fraction(entry) if simple else Fraction(str(entry)) for entry in floats}
     exact = [[known[x] if _is_float(x) else Fraction(x) for x in row] for row in design]
     sums = [sum(row, Fraction()) for row in exact]
-    if (simple and len(set(sums)) == 1) or not floats:
+    if not floats:
         return exact
+    if simple and len(set(sums)) == 1:
+        denominator = math.lcm(*(entry.denominator for row in exact for entry in row))
+        return rounded(exact) if denominator > LARGEST_TOTAL else exact
     off = max(LARGEST_ERROR, 16 * max(map(_precision, floats)))
     for number, total in enumerate(sums):
         if abs(total - 1) > off:
@@ -73,7 +78,7 @@ def rounded(rows: Sequence[Sequence[Fraction]], margins: Sequence[Sequence[Fract
     -------
     rounded : list of list of int
         The largest ratio of two entries of a column is at least that of every table within the margins. It is larger by a
-        factor of about 1 + 2^-62 divided by the smaller probability. Zeros stay zeros.
+        factor of about 1 + 2^-62 / p for the smaller probability p. Zeros stay zeros.
 
     Raises
     ------

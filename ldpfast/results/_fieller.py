@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import Floats
 from ._anytime import CodeCounts
-from ._intervals import BoundedSum
+from ._intervals import BoundedSum, t_quantile
 
 ITERATIONS = 20  # of the limits of a ratio, whose margins depend on the limits
 
@@ -74,10 +74,10 @@ class Fieller:
 
     def _limit(self, sign: int, tail: Any) -> Floats:
         """Return the lower limits (sign -1) or the upper ones (1), by iteration of the margin at the limit."""
-        from scipy.special import ndtri, stdtrit
+        from scipy.special import ndtri
 
-        quantile = ndtri(tail) if math.isinf(self.freedom) else stdtrit(self.freedom, tail)
-        z = np.full(np.shape(self.numerator), -quantile)
+        quantile = -ndtri(tail) if math.isinf(self.freedom) else t_quantile(self.freedom, tail)
+        z = np.full(np.shape(self.numerator), quantile)
         limit = self._root(sign, z)
         for _ in range(ITERATIONS if np.any(self.hit) else 0):
             finite = np.where(np.isfinite(limit), limit, 0.0)

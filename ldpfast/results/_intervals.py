@@ -16,6 +16,7 @@ from ._debiasing import Debiasing
 
 ONE_SIGMA = 0.15865525393145707  # probability that a normal variable is more than one standard deviation above its mean
 NORMAL_FROM = 30  # reports; fewer have no nearly normal mean, and no reliable sample variance
+LEAST_TAIL = 1e-100  # of a t distribution
 MAX_HITS = 1e8  # from here on, two terms of the expansion of a Poisson limit are exact in double precision
 
 
@@ -111,6 +112,18 @@ class Normal:
         return np.asarray(high * stderr)
 
 
+def t_quantile(freedom: Any, tail: Any) -> Floats:
+    """Return the number that a variable with a t distribution exceeds with a given probability.
+
+    It is the one for 1e-100 for smaller probabilities, for which SciPy has wrong signs, and negative for those above a half.
+    """
+    from scipy.special import stdtrit
+
+    tail = np.asarray(tail, np.float64)
+    size = -stdtrit(freedom, np.maximum(np.minimum(tail, 1 - tail), LEAST_TAIL))
+    return np.asarray(np.where(tail > 0.5, -size, size))
+
+
 @dataclass(frozen=True, eq=False)
 class StudentT:
     """Limits value +- t stderr, for normal estimates whose standard errors are estimated from few or unequal people.
@@ -133,9 +146,7 @@ class StudentT:
     by_coordinate: ClassVar[bool] = True
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
-        from scipy.special import stdtrit
-
-        margin = -stdtrit(self.freedom, tail) * stderr
+        margin = t_quantile(self.freedom, tail) * stderr
         return value - margin, value + margin
 
     def tail(self, distance: Floats) -> Floats:

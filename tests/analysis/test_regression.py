@@ -467,6 +467,10 @@ def test_differences_of_other_predictions_have_the_error_of_the_delta_method():
     assert difference.covariance.sum() == pytest.approx(0, abs=1e-12)  # shares add up to 1
     low, high = difference.interval()
     np.testing.assert_allclose((high - low) / 2, 2.0024654592910065 * difference.stderr)  # t with 57 degrees of freedom
+    twice = analysis.RandomizedLogit(THREE).fit(*three(1500, THREE, seed=2), clusters=np.arange(1500) // 25)
+    independent = a - twice.predict(x, average=True)
+    low, high = independent.interval(1 - independent.test().pvalue[1])
+    assert min(abs(low[1]), abs(high[1])) == pytest.approx(0, abs=1e-9)
     low, high = (a / b).interval()
     assert ((high - low) / 2 > 1.99 * (a / b).stderr).all()
     y = np.random.default_rng(1).normal(size=3000)

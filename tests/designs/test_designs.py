@@ -132,6 +132,9 @@ def test_decimals_of_fifteen_digits_are_the_quotients_that_they_stand_for():
     assert from_reports([3, 7], thirds) == from_reports([3, 7], [[4, 2], [1, 5]])
     design = designs.unrelated_question(0.666666666666667, 0.0833333333333333)
     assert design.probabilities == (Fraction(25, 36), Fraction(1, 36))
+    coprime = [[a, b, round(1 - a - b, 9)] for a, b in ((0.123456789, 0.2), (0.3, 0.246913571))]
+    table = [*coprime, [1 / 7, 1 / 999983, 1 - 1 / 7 - 1 / 999983]]  # integers of more than 2^64
+    assert from_reports([30, 30, 40], table).epsilon == pytest.approx(nominal_epsilon(table), rel=1e-12)
     assert designs.warner(0.12345678901234).probabilities[0] == Fraction(12345678901234, 10**14)  # no quotient
 
 
@@ -175,6 +178,8 @@ def test_tables_that_are_none_are_refused_before_they_are_read(rows, message):
     with raises(ValueError, message):
         from_reports([1] * len(rows[0]), rows)
     assert time.perf_counter() - start < 1
+    with raises(ValueError, "design must have probabilities in [0, 1], got 1.5"):
+        from_reports([1, 1], np.array([[1.5, -0.5], [0.5, 0.5]]))
     with pytest.raises(TypeError, match="design must be a sequence of rows, got a row of type float"):
         from_reports([1, 1], [0.5, 0.5])
     with pytest.raises(TypeError, match="rows must hold integers or fractions, got bool"):
@@ -325,6 +330,11 @@ def test_skewed_weights_are_a_warning():
     ):
         found = design.prevalence(reports, weights=np.where(np.arange(400) < 4, 1000.0, 1.0))
     assert found.interval(0.99)[1] - found.interval(0.99)[0] > found.interval(0.95)[1] - found.interval(0.95)[0]
+    with pytest.raises(ValueError, match="anytime limits exist for shares of binomial counts"):
+        found.anytime_interval()
+    assert found.test(found.value).pvalue == pytest.approx(1, abs=1e-3)
+    low, _ = found.interval(0.9)
+    assert found.test(low).pvalue == pytest.approx(0.1, abs=1e-6)
     sizes = np.r_[np.repeat(np.arange(3), 100), np.arange(3, 103)]
     with pytest.warns(SmallSampleWarning, match=r"^the weights of 103 clusters are so unequal"):
         design.prevalence(reports, clusters=sizes)
