@@ -10,7 +10,7 @@ import itertools
 import math
 import operator
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _exchange
+from . import _exchange, _objects
 from ._typing import AnyArray
 
 MAX_PEOPLE = 1 << 53  # doubles represent all integers up to here
@@ -193,17 +193,20 @@ def ascending(name: str, values: Any, max_length: int) -> tuple[float, ...]:
 
 
 def array(name: str, values: ArrayLike) -> AnyArray:
-    """Return `values` as an array; masked and ragged input raises TypeError."""
+    """Return `values` as an array; masked and ragged input and mappings raise TypeError. See `_objects` for Python objects."""
     if type(values) is np.ndarray:
-        return values
+        return _objects.typed(name, values)
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{name} must not be a masked array")
     if _exchange.is_foreign(values):
         return _exchange.as_numpy(name, values)
+    if isinstance(values, Mapping | Set):
+        raise TypeError(f"{name} must be an array of numbers, got {type(values).__name__}")
     try:
-        return np.asarray(values)
+        found = np.asarray(values)
     except (ValueError, TypeError) as error:
         raise TypeError(f"{name} must be an array of numbers, got {type(values).__name__}") from error
+    return _objects.typed(name, found)
 
 
 def is_laid_out(x: AnyArray) -> bool:

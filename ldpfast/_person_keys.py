@@ -31,6 +31,7 @@ from ._core.person import (
     Prefix,
 )
 from ._frames import Coded, python_values
+from ._labels import has_index
 from ._typing import AnyArray
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ class PersonKeys:
         self.question = question
         self.column = persons if isinstance(persons, str) else None
         self._persons = None if isinstance(persons, str) else Persons(persons, unique=True)
+        self.given = persons if has_index(persons) else None
 
     def of(self, schema: dict[str, Any], records: int) -> QuestionKeys:
         """Return the keys for the answers to one question.
@@ -123,7 +125,7 @@ class PersonKeys:
     def of_rows(self, rows: NDArray[np.intp]) -> PersonKeys:
         """Return the keys of some of the persons."""
         found = object.__new__(PersonKeys)
-        found._secret, found.question, found.column = self._secret, self.question, self.column
+        found._secret, found.question, found.column, found.given = self._secret, self.question, self.column, None
         assert self._persons is not None
         found._persons = self._persons.take(rows)
         return found

@@ -1,5 +1,6 @@
 """Frames of people: any container of columns, read in pieces, and divided into groups of people."""
 
+from .._labels import package_of, require_one_index
 from ._groups import MAX_GROUPS, By, Groups, group_columns, read_by, values_of
 from ._pieces import (
     Coded,
@@ -7,11 +8,9 @@ from ._pieces import (
     Source,
     arrow_array,
     arrow_buffers,
-    package_of,
     pieces,
     python_values,
     require_columns,
-    require_one_index,
     whole_column,
 )
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from .. import _check, _exchange
 from .._core.survey import ROWS
 from .._extras import optional
+from .._labels import package_of, require_one_index
+from .._objects import typed
 from .._typing import AnyArray
 
 PIECE_ROWS = 64 * ROWS  # rows of a stream that are put together
@@ -116,11 +118,6 @@ def pieces(frame: Any, names: Sequence[str]) -> Iterator[Piece]:
         )
 
 
-def package_of(value: Any) -> str:
-    """Return the top-level package of the class of a value."""
-    return type(value).__module__.partition(".")[0]
-
-
 def require_columns(names: Sequence[str], existing: list[Any]) -> None:
     """Raise ValueError unless a table has one column of each name."""
     for name in names:
@@ -133,21 +130,13 @@ def require_columns(names: Sequence[str], existing: list[Any]) -> None:
 def _mapping(frame: Any, names: Sequence[str], existing: list[Any]) -> Piece:
     require_columns(names, existing)
     given = {name: frame[name] for name in names}
-    require_one_index(given)
+    require_one_index(given, are_columns=True)
     columns = {name: whole_column(name, values) for name, values in given.items()}
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
         raise ValueError(f"frame must have columns of one length, got: {listed}")
     return Piece(0, next(iter(lengths.values()), 0), columns)
-
-
-def require_one_index(columns: Mapping[str, Any]) -> None:
-    """Raise ValueError if pandas columns have different indices."""
-    series = [name for name, values in columns.items() if package_of(values) == "pandas" and hasattr(values, "index")]
-    for name in series[1:]:
-        if not columns[name].index.equals(columns[series[0]].index):
-            raise ValueError(f"columns {series[0]!r} and {name!r} must have the same pandas index, for rows are people")
 
 
 def whole_column(name: str, values: Any) -> Any:
@@ -202,7 +191,10 @@ def arrow_array(name: str, values: Any) -> Any:
             return pa.array(values)
         if isinstance(values, pa.ChunkedArray) or hasattr(values, "__arrow_c_stream__"):
             return _joined(pa.chunked_array(values))
-        return pa.array(values, from_pandas=True)
+        try:
+            return pa.array(values, from_pandas=True)
+        except (pa.ArrowException, TypeError):  # of numbers of several types, such as 1 and Decimal("1.5")
+            return pa.array(typed(name, np.asarray(values, object)), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):  # the messages hold values
         raise TypeError(f"column {name!r} must hold values of one type that Arrow has") from None
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._extras import optional
+from .._labels import require_one_index
 from .._typing import AnyArray, Floats
 from ._answers import Answers
 from ._maximum import maximum
@@ -108,6 +109,7 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
         RuntimeError
             If the search does not converge, for instance because features have very different sizes.
         """
+        require_one_index({"X": X, "reports": reports, "sample_weight": sample_weight})
         fresh = copy(self)  # so that a failure changes nothing
         strength = _check.positive("C", self.C)
         answers = Answers(self.design)
@@ -175,6 +177,7 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
         TypeError, ValueError
             As for `fit`.
         """
+        require_one_index({"X": X, "reports": reports, "sample_weight": sample_weight})
         chosen = self.predict_proba(X).argmax(axis=1)
         likelihood = self._answers.likelihood(self._rows(X, reset=False), reports, sample_weight)
         hits = self._answers.decoding[likelihood.codes, chosen]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._labels import require_one_index
 from .._typing import Floats
 from ..designs._clusters import Sample, read_clusters
 from ..mechanisms import Mechanism
@@ -99,6 +100,7 @@ class RandomizedLinear(Regression):
             As for `RandomizedLogit.fit`; if a standard error has fewer than 10 degrees of freedom, because rows of high
             leverage decide it, such as the few people of a category.
         """
+        require_one_index({"X": X, "reports": reports, "weights": weights, "clusters": clusters})
         rows = Rows.of(X, self.intercept)
         decoded = np.asarray(self.mechanism.decode(reports), np.float64)
         n, size = len(rows), len(rows.names)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._labels import require_one_index
 from .._typing import Floats
 from ..designs import Design
 from ..designs._clusters import Sample, read_clusters
@@ -127,6 +128,7 @@ class RandomizedLogit(Regression):
             If there are fewer than 30 clusters, or weights are so unequal that people or clusters tell as much as fewer than 30
             of equal weights.
         """
+        require_one_index({"X": X, "reports": reports, "weights": weights, "clusters": clusters})
         rows = Rows.of(X, self.intercept)
         likelihood = self._answers.likelihood(rows, reports, weights)
         least = (len(self.categories) - 1) * len(rows.names) + 1
@@ -288,6 +290,7 @@ class RandomizedLogit(Regression):
         >>> difference.quantity, difference.n
         ('difference of predictions', 400)
         """
+        require_one_index({"X": X, "weights": weights})
         rows, k = self._read(X), len(self.categories)
         x, (params, covariance) = rows.block(slice(None)), self._standard
         shares = self._likelihood.shares(x, params)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._labels import require_one_index
 from .._typing import AnyArray, Floats
 from ..designs._clusters import Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate
@@ -132,6 +133,8 @@ class RandomizedPredictor(Regression):
         TypeError, ValueError
             As for `RandomizedLogit.fit`; if `outcome` does not have one finite number per row, or does not vary.
         """
+        given = {"X": X, "reports": reports, "outcome": outcome, "weights": weights, "clusters": clusters}
+        require_one_index(given)
         rows = Rows.of(X, self.intercept)
         likelihood = self._answers.likelihood(rows, reports, weights)
         y, center, unit = self._outcome(outcome, len(rows))
@@ -206,8 +209,8 @@ class RandomizedPredictor(Regression):
 
     def _outcome(self, outcome: ArrayLike, n: int) -> tuple[Floats, float, float]:
         """Return outcomes, and what is subtracted from them and by what they are then divided in the search."""
-        given = np.asarray(outcome)
-        y = _check.numbers("outcome", given.astype(np.float64) if given.dtype == np.bool_ else outcome)
+        given = _check.array("outcome", outcome)
+        y = _check.numbers("outcome", given.astype(np.float64) if given.dtype == np.bool_ else given)
         if y.shape != (n,):
             raise ValueError(f"outcome must have one number for each of {n} rows of X, got shape {y.shape}")
         if self.family == "logit":

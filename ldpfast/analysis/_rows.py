@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _check
+from .. import _check, _objects
 from .._typing import AnyArray, Floats
 
 CONST = "const"  # name of the column of ones
@@ -53,9 +53,9 @@ class Rows:
         else:
             if isinstance(x, np.ma.MaskedArray):
                 raise TypeError("X must not be a masked array: leave out rows with missing values")
-            plain = np.asarray(x)
+            plain = _check.array("X", x)
             plain = plain.astype(np.float64) if plain.dtype == np.bool_ else plain
-            values = np.asarray(_check.floats("X", _check.array("X", plain)))
+            values = np.asarray(_check.floats("X", plain))
             listed = [f"x{place + 1}" for place in range(values.shape[1] if values.ndim == 2 else 0)]
         if values.ndim != 2 or not len(values) or not values.shape[1] + intercept:
             raise ValueError(f"X must have shape (n, columns) with n >= 1, got shape {values.shape}")
@@ -149,8 +149,7 @@ def _column(name: str, values: Any) -> Floats:
     found = np.asarray(values)
     if kind == "category":  # also one of numbers, which has no order
         found = found.astype(str)
-    if found.dtype.kind == "O":
-        found = np.array(found.tolist())
+    found = _objects.typed(f"X, column {name!r},", found)
     if found.dtype.kind not in "buif":
         raise TypeError(
             f"X must hold numbers without missing values, column {name!r} has dtype {getattr(values, 'dtype', found.dtype)}: "

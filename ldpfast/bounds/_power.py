@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _check
+from .._labels import in_order
 from .._typing import Floats
 from ..results import detectable_distance
 
@@ -102,7 +103,8 @@ def _shares(effect: Any, k: int) -> tuple[Floats, Floats]:
         raise TypeError("effect must be a pair of shares of the categories")
     found = []
     for place, part in enumerate(effect):
-        share = np.asarray(_check.numbers(f"effect[{place}]", _check.array(f"effect[{place}]", part)), np.float64)
+        ordered = in_order(f"effect[{place}]", part, [[category] for category in range(k)])
+        share = np.asarray(_check.numbers(f"effect[{place}]", _check.array(f"effect[{place}]", ordered)), np.float64)
         if share.shape != (k,):
             raise ValueError(f"effect[{place}] must have shape ({k},), got shape {share.shape}")
         if not (share >= 0).all() or abs(share.sum() - 1) > SUM_ERROR:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._labels import require_one_index
 from .._warnings import warn
 from ..results import DoubtfulWarning, Estimate, Normal
 from ..results._fieller import Fieller
@@ -63,6 +64,7 @@ def crosswise_with_attention(reports: ArrayLike, attention: ArrayLike, *, p: Any
     >>> round(designs.crosswise_with_attention(answers, check, p=0.2, p_attention=0.2).value, 3)
     0.15
     """
+    require_one_index({"reports": reports, "attention": attention})
     main, anchor = crosswise(p), crosswise(p_attention)
     same, known = main._codes(reports), anchor._codes(attention)
     if same.shape != known.shape:

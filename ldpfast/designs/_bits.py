@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from .._labels import in_order
 from .._typing import Floats
 from ..privacy import Channel, Guarantee
 from ..results import Binomial, Debiasing, Estimate
@@ -105,7 +106,7 @@ class BitChannel:
         TypeError, ValueError
             If they are not such reports, or bits after the last category are not 0.
         """
-        given = np.asarray(reports)
+        given = _check.array("reports", reports)
         if given.dtype.kind in "OUS":
             texts = [
                 text.decode("ascii", "replace") if isinstance(text, bytes) else text for text in given.ravel().tolist()
@@ -162,7 +163,8 @@ class BitChannel:
             If `sums` are not k integers in [0, n], or n is not at least 1.
         """
         count = _check.people("n", n)
-        seen = _check.integers("sums", _check.array("sums", sums)).astype(np.int64)
+        ordered = in_order("sums", sums, [[bit] for bit in range(self.k)], missing=0)
+        seen = _check.integers("sums", _check.array("sums", ordered)).astype(np.int64)
         if seen.shape != (self.k,):
             raise ValueError(f"sums must have shape ({self.k},), one for each category, got shape {seen.shape}")
         if seen.min() < 0 or seen.max() > count:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
-from .._frames import Groups, whole_column
+from .._frames import Groups, require_one_index, whole_column
 from .._table import Table
 from .._warnings import warn
 from ..mechanisms import FiniteChannel
@@ -144,6 +144,7 @@ class Design:
         >>> round(estimate.value, 3), round(estimate.stderr, 3)
         (0.4, 0.039)
         """
+        require_one_index({"reports": reports, "weights": weights, "clusters": clusters})
         codes = self._codes(reports)
         given = None if weights is None else _check.weights(weights, len(codes))
         numbers = read_clusters(clusters, len(codes), 2, given)
@@ -200,6 +201,7 @@ class Design:
         >>> list(found), (found["N"] - found["S"]).value
         (['N', 'S'], 0.0)
         """
+        require_one_index({"reports": reports, "by": by, "weights": weights, "clusters": clusters})
         codes, groups = self._codes(reports), Groups(None)
         members = groups.numbers(whole_column("by", by))
         if len(members) != len(codes):
@@ -224,10 +226,10 @@ class Design:
         """Return answers as 0 and 1."""
         if isinstance(reports, np.ma.MaskedArray):
             raise TypeError("reports must not be a masked array: leave out missing answers")
-        given = np.asarray(reports)
+        given = _check.array("reports", reports)
         if given.ndim != 1 or not len(given):
             raise ValueError(f"reports must have shape (n,) with n >= 1, got shape {given.shape}")
-        if given.dtype.kind in "OUS" and isinstance(given[0], str):
+        if given.dtype.kind in "OU" and any(isinstance(value, str) for value in given.tolist()):
             known = {answer: code for code, answer in enumerate(self.answers)}
             unknown = [value for value in given.tolist() if not isinstance(value, str) or value not in known]
             if unknown:

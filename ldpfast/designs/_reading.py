@@ -88,7 +88,7 @@ def codes_of(reports: ArrayLike, design: Any, mechanism: Any) -> NDArray[np.intp
     """
     if isinstance(design, Design):
         return design._codes(reports)
-    codes = _check.integers("reports", _check.array("reports", reports), booleans=True)
+    codes = _whole(_check.array("reports", reports))
     largest = int(mechanism.report.k) - 1
     if codes.ndim != 1 or not len(codes):
         raise ValueError(f"reports must have shape (n,) with n >= 1, got shape {codes.shape}")
@@ -96,3 +96,17 @@ def codes_of(reports: ArrayLike, design: Any, mechanism: Any) -> NDArray[np.intp
         bad = int(codes.min() if codes.min() < 0 else codes.max())
         raise ValueError(f"reports must be codes in [0, {largest}], got {bad}")
     return codes.astype(np.intp)
+
+
+def labels_of_codes(design: Any, mechanism: Any) -> list[list[Any]]:
+    """Return the labels that each code of a design, which is a mechanism, can have: its number, and the text of a `Design`."""
+    if isinstance(design, Design):
+        return [[answer, code] for code, answer in enumerate(design.answers)]
+    return [[code] for code in range(int(mechanism.report.k))]
+
+
+def _whole(reports: NDArray[Any]) -> NDArray[Any]:
+    """Return reports as integers or booleans; floats without a fraction are what pandas makes of a column with gaps."""
+    if reports.dtype.kind == "f" and ((reports == np.floor(reports)) & (np.abs(reports) < _check.MAX_PEOPLE)).all():
+        return reports.astype(np.int64)
+    return _check.integers("reports", reports, booleans=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._labels import require_one_index
 from ..designs._reading import mechanism_of
 from ..mechanisms._decoding import decoding_of
 from ..results import Estimate
@@ -88,6 +89,7 @@ class ConditionalQuantiles:
         TypeError, ValueError
             As `conditional_quantiles`; nothing is counted then.
         """
+        require_one_index({"values": values, "reports": reports, "rates": rates})
         numbers = values_of(values)
         n = len(numbers)
         if self._table is None:

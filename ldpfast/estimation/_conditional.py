@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._labels import require_one_index
 from .._typing import Floats
 from ..mechanisms._decoding import decoding_of
 from ..results import Estimate, Normal
@@ -71,6 +72,7 @@ def conditional_means(
     >>> conditional_means(age, channel.privatize(smoker, rng=1), channel).value.round().tolist()
     [50.0, 40.0]
     """
+    require_one_index({"values": values, "reports": reports, "rates": rates})
     numbers = _check.numbers("values", values_of(values))
     n = len(numbers)
     if rates is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._labels import require_one_index
 from .._typing import AnyArray, Floats
 from ..mechanisms._decoding import decoding_of
 from ..results import Estimate
@@ -74,6 +75,7 @@ def conditional_quantiles(
     >>> bool((low < np.log([2, 4])).all()), bool((np.log([2, 4]) < high).all())
     (True, True)
     """
+    require_one_index({"values": values, "reports": reports, "rates": rates})
     numbers, q = values_of(values), probabilities_of(quantiles)
     n = len(numbers)
     if rates is not None:

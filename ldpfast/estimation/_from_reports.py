@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._labels import in_order
 from .._typing import Floats
 from ..designs import BitChannel
-from ..designs._reading import mechanism_of
+from ..designs._reading import labels_of_codes, mechanism_of
 from ..mechanisms import Mechanism
 from ..reports import Bits, aggregator_with
 from ..results import Estimate
@@ -21,8 +22,10 @@ def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
 
     Parameters
     ----------
-    counts : array_like of int, shape (codes,)
-        How many reports have each code.
+    counts : array_like of int, shape (codes,), or numbers by label
+        How many reports have each code: an array in the order of the codes; or a mapping, a series of pandas, or a table such
+        as ``value_counts`` makes, whose labels are the codes 0, 1, ..., or the answers of a `Design`, in any order. Codes that
+        are not there have no reports.
     design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float
         How the reports were made: a design of `ldpfast.designs`, a mechanism from categories to codes, a channel, or its rows.
         A float is read as the decimal or the quotient that it stands for: 0.1 is 1/10, and 0.333333333333333 is 1/3. If there
@@ -37,8 +40,8 @@ def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
     Raises
     ------
     TypeError, ValueError
-        If `counts` are not one integer >= 0 for each code, or all are 0; if `design` is none of these, or its rows are not
-        those of a channel.
+        If `counts` are not one integer >= 0 for each code, or all are 0; if a label is no code, or is there twice; if `design`
+        is none of these, or its rows are not those of a channel.
 
     Warns
     -----
@@ -60,9 +63,12 @@ def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
     >>> from ldpfast import designs
     >>> from_reports([6000, 4000], designs.warner(0.75)).value.round(3).tolist()
     [0.7, 0.3]
+    >>> from_reports({"yes": 4000, "no": 6000}, designs.warner(0.75)).value.round(3).tolist()
+    [0.7, 0.3]
     """
     mechanism: Any = mechanism_of(design)
-    seen = _check.integers("counts", _check.array("counts", counts))
+    ordered = in_order("counts", counts, labels_of_codes(design, mechanism), missing=0)
+    seen = _check.integers("counts", _check.array("counts", ordered))
     codes = mechanism.report.k
     if seen.shape != (codes,):
         raise ValueError(f"counts must have shape ({codes},), one for each code, got shape {seen.shape}")
@@ -78,8 +84,9 @@ def from_sums(sums: ArrayLike, n: int, design: Any) -> Estimate[Floats]:
 
     Parameters
     ----------
-    sums : array_like of int
-        Sum of all reports: how many have each code, or how many have a 1 in each bit. It must be exact, without noise.
+    sums : array_like of int, or numbers by label
+        Sum of all reports: how many have each code, or how many have a 1 in each bit. It must be exact, without noise. Labels
+        are as for `from_reports`; those of bits are 0, 1, ....
     n : int
         Number of reports.
     design : BitChannel, Mechanism, Design, privacy.Channel, or sequence of sequences of int, Fraction or float
@@ -109,13 +116,15 @@ def from_sums(sums: ArrayLike, n: int, design: Any) -> Estimate[Floats]:
     if isinstance(design, BitChannel):
         return design.estimate_sums(sums, n)
     if isinstance(design, Mechanism) and isinstance(design.report, Bits):
-        seen = _check.integers("sums", _check.array("sums", sums))
+        ordered = in_order("sums", sums, [[bit] for bit in range(design.report.k)], missing=0)
+        seen = _check.integers("sums", _check.array("sums", ordered))
         found: Estimate[Floats] = design.estimate(
             aggregator_with(design, [seen.astype(np.int64)], _check.people("n", n))
         )
         return found
     count = _check.people("n", n)
-    total = int(np.sum(_check.integers("sums", _check.array("sums", sums))))
+    ordered = in_order("sums", sums, labels_of_codes(design, mechanism_of(design)), missing=0)
+    total = int(np.sum(_check.integers("sums", _check.array("sums", ordered))))
     if total != count:
         raise ValueError(f"sums of codes must add up to n = {count}, got {total}")
-    return from_reports(sums, design)
+    return from_reports(ordered, design)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._labels import require_one_index
 from .._typing import Floats
 from ..designs._reading import codes_of, mechanism_of
 from ..mechanisms._decoding import decoding_of
@@ -59,6 +60,10 @@ def joint(reports: Sequence[ArrayLike], designs: Sequence[Any]) -> Estimate[Floa
     >>> bool(abs(joint(reports, [design, design]).value[1, 1] - 0.24) < 0.02)
     True
     """
+    for name, given in (("reports", reports), ("designs", designs)):
+        if isinstance(given, Mapping | Set) or hasattr(given, "columns"):
+            raise TypeError(f"{name} must be a sequence in the order of the questions, got {type(given).__name__}")
+    require_one_index({f"reports[{place}]": part for place, part in enumerate(reports)})
     if len(reports) != len(designs) or len(designs) < 2:
         raise ValueError(f"reports and designs must be as many, at least 2, got {len(reports)} and {len(designs)}")
     mechanisms: list[Any] = [mechanism_of(design) for design in designs]

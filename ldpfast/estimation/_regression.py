@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._extras import optional
+from .._labels import require_one_index
 from .._typing import AnyArray, Floats
 from ._regression_base import PrivateRegression
 
@@ -173,6 +174,11 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
         z = self._linear_predictor(X)
         return -np.stack([np.logaddexp(0, z), np.logaddexp(0, -z)], axis=1)
 
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
+        """Return the accuracy for known classes, as in scikit-learn."""
+        require_one_index({"X": X, "y": y, "sample_weight": sample_weight})
+        return float(super().score(X, y, sample_weight))
+
     def predict(self, X: ArrayLike) -> AnyArray:  # noqa: N803
         """Return the more probable class, shape (n,)."""
         z = self._linear_predictor(X)
@@ -222,6 +228,11 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
             random_state=random_state,
         )
         self.residual = residual
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
+        """Return the coefficient of determination for known responses, as in scikit-learn."""
+        require_one_index({"X": X, "y": y, "sample_weight": sample_weight})
+        return float(super().score(X, y, sample_weight))
 
     def predict(self, X: ArrayLike) -> AnyArray:  # noqa: N803
         """Return the fitted mean, shape (n,)."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _check
+from .. import _check, _objects
 from .._extras import optional
+from .._labels import require_one_index
 from .._typing import AnyArray, Floats
 from .._warnings import warn
 from ..mechanisms._hessian import MAX_COEFFICIENTS
@@ -172,6 +173,9 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         return self._fit_rows(X, y, first=not hasattr(self, "_descent"))
 
     def _fit_rows(self, X: Any, y: Any, first: bool, whole: bool = False) -> Self:  # noqa: N803
+        require_one_index({"X": X, "y": y})
+        if getattr(y, "dtype", None) == object:
+            y = _objects.typed("y", np.asarray(y))
         with _without_values("X and y"):
             X, y = validation.validate_data(  # noqa: N806
                 self, X, y, reset=first, dtype=[np.float64, np.float32], y_numeric=self._family != "logistic", order="C"

@@ -241,6 +241,8 @@ class RecordRecipe(Recipe):
     def privatize(self, x: Any, rng: RNGLike, out: AnyArray | None, clip: bool) -> AnyArray:
         """Turn records into reports. See `Question.privatize`."""
         self.domain.check_clip(clip)
+        if is_personal(rng):
+            require_one_index({"x": x, "persons": rng.given})
         records, single = self.domain.records(x)
         n, shape, personal = len(records), self.report.shape, is_personal(rng)
         # With personal keys the dtype of reports does not depend on that of the records.
@@ -280,7 +282,7 @@ class RecordRecipe(Recipe):
             counts = new(None)
             self._collect_piece(counts, x, None, rng, clip)
             return counts
-        require_one_index({"x": x, "by": by})
+        require_one_index({"x": x, "by": by, "persons": rng.given if is_personal(rng) else None})
         counts = new(Groups(None))
         self._collect_piece(counts, x, whole_column("by", by), rng, clip)
         return counts

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._labels import numbers_by_label
 from .._random import open_generator
 from .._typing import AnyArray
 from ..domains import Categories, Domain
@@ -103,16 +104,17 @@ def simulate(
 
 def _population(domain: Domain, given: Any) -> tuple[AnyArray, AnyArray]:
     """Return different records, and their numbers of people (integers) or shares (floats)."""
-    if isinstance(given, Mapping):
-        if not given:
+    pairs = numbers_by_label("shares_or_counts", given)
+    if pairs is not None:
+        if not pairs:
             raise ValueError("shares_or_counts must have at least one record, got none")
         try:
-            records = domain.convert(domain.records(list(given))[0])
+            records = domain.convert(domain.records([record for record, _ in pairs])[0])
         except (TypeError, ValueError) as error:
             raise type(error)(f"shares_or_counts must have records of the domain: {error}") from None
         if (index := domain.first_invalid(records)) >= 0:
             raise ValueError(f"shares_or_counts must have records that are {domain.describe()}; index {index} is not")
-        given = list(given.values())
+        given = [amount for _, amount in pairs]
     elif isinstance(domain, Categories):
         records = np.arange(domain.k, dtype=domain.dtype)
     else:

@@ -10,6 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from .. import _check, _plots
+from .._labels import in_order
 from .._table import Table, estimate_columns, html_table, shown_places
 from .._typing import Floats
 from .._warnings import warn
@@ -232,7 +233,9 @@ class Estimate(Generic[Value]):
         True
         """
         alternative = _check.choice("alternative", alternative, ALTERNATIVES)
-        tested = np.asarray(_check.numbers("null", _check.array("null", null)), np.float64)
+        labels = getattr(self, "labels", None) or getattr(self, "categories", None) or range(np.size(self.value))
+        ordered = in_order("null", null, [[label] for label in labels])
+        tested = np.asarray(_check.numbers("null", _check.array("null", ordered)), np.float64)
         if tested.ndim and tested.shape != np.shape(self.value):
             raise ValueError(f"null must be a number or have shape {np.shape(self.value)}, got shape {tested.shape}")
         if not np.isfinite(tested).all():

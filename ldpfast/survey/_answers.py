@@ -115,9 +115,9 @@ class Answer(Estimate[Any]):
 
         Parameters
         ----------
-        shares : array_like, shape (labels,)
+        shares : array_like, shape (labels,), or numbers by label
             Shares under the hypothesis, >= 0 with the sum 1, in the order of the labels; row by row for a table. A `YesNo` has
-            the labels no and yes.
+            the labels no and yes. A mapping or a series of pandas is read by its labels, which are tuples for a table.
         rng : None, int, SeedSequence, Generator or BitGenerator
             Source of randomness, for small samples.
 
@@ -167,6 +167,11 @@ class Answer(Estimate[Any]):
         """Return the symbols of the labels, without those of no answer."""
         assert self._column is not None
         return np.arange(len(self._column.labels))
+
+    def _spellings(self) -> list[tuple[Any, ...]]:
+        """Return the labels of the symbols without those of no answer, each with the cells that it stands for."""
+        assert self._column is not None
+        return list(zip(self._column.labels, self._column.cells, strict=True))
 
     def _of_people(self, people: People) -> Self:
         missing = None if self.missing is None else self.missing._of_people(people)

@@ -210,6 +210,9 @@ class CrossAnswer(Answer):
         answered = (range(len(column.labels)) for column in self._columns)
         return np.ravel_multi_index(np.meshgrid(*answered, indexing="ij"), self.value.shape).ravel()
 
+    def _spellings(self) -> list[tuple[Any, ...]]:
+        return [(labels,) for labels in itertools.product(*(column.labels for column in self._columns))]
+
     def margin(self, *names: str) -> Answer:
         """Return the answer to one of the questions alone, or the table of some of them, from the people who were asked all.
 

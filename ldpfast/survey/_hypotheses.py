@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._labels import in_order
 from .._random import open_generator
 from .._typing import Floats
 from .._warnings import warn
@@ -37,8 +38,9 @@ MOST_CELLS = 10_000  # of a table whose independence is tested
 
 def goodness_of_fit(answer: Answer, shares: ArrayLike, rng: RNGLike) -> TestResult:
     """Test whether the labels have given shares."""
-    given = np.asarray(_check.numbers("shares", _check.array("shares", shares)), np.float64)
     found = _distribution_of("this answer", answer)
+    ordered = in_order("shares", shares, answer._spellings())
+    given = np.asarray(_check.numbers("shares", _check.array("shares", ordered)), np.float64)
     if given.shape != (len(found.symbols),):
         raise ValueError(f"shares must have shape ({len(found.symbols)},), got shape {given.shape}")
     if not (given >= 0).all() or abs(given.sum() - 1) > 1e-9:

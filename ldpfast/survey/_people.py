@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from .._core.stream import Stream
 from .._core.survey import ROWS, Column
 from .._extras import optional
 from .._frames import By, Groups, Piece, group_columns, pieces, read_by, values_of
+from .._labels import has_index, require_one_index
 from .._person_keys import PersonKeys, Persons, is_personal
 from .._random import Randomness, open_stream
 from .._typing import AnyArray
@@ -159,6 +160,9 @@ class People:
         person = None if self.keys is None else self.keys.column
         names = [question.column or name for name, question in self.layout.declared.items()]
         names += [*group_columns(self.by), *([] if person is None else [person])]
+        if self.keys is not None:
+            given = map(self.frame.get, names) if isinstance(self.frame, Mapping) else [self.frame]
+            require_one_index({"frame": next(filter(has_index, given), None), "persons": self.keys.given})
         people = 0
         for piece in pieces(self.frame, list(dict.fromkeys(names))):
             columns = []

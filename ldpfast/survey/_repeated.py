@@ -298,6 +298,7 @@ class RoundRecipe(RecordRecipe):
         self.require_keys(is_personal(rng))
         assert is_personal(rng)
         _check.flag("clip", clip)
+        require_one_index({"x": x, "persons": rng.given})
         read = self.column.read("x", whole_column("x", x), clip=clip)
         cells = self.column.canonical(read, np.arange(read.n), clip=clip)
         if cells is None:
@@ -325,7 +326,7 @@ class RoundRecipe(RecordRecipe):
         if isinstance(x, Records):
             yield from x.pieces(True, by, rng)
         else:
-            require_one_index({"x": x, "by": by})
+            require_one_index({"x": x, "by": by, "persons": rng.given if is_personal(rng) else None})
             yield RecordPiece(x, None if by is None else whole_column("by", by), rng, 0)
 
     def require_keys(self, personal: bool) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._frames import group_columns
+from .._labels import numbers_by_label
 from .._typing import Floats
 from .._warnings import warn
 from ..reports import Counted, Counts, GroupedResults
@@ -42,9 +43,9 @@ def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> Su
     ----------
     results : GroupedResults
         Result of ``Survey.run(by=)``, or of ``estimate()`` of the aggregators of groups.
-    population : mapping
-        Number of people, or share, of every group in the population. The groups of several columns are tuples. Fractions
-        that are all at most 1 are shares.
+    population : mapping, series or table
+        Number of people, or share, of every group in the population, by the groups: a mapping, a series of pandas, or a table
+        such as ``value_counts`` makes. The groups of several columns are tuples. Fractions that are all at most 1 are shares.
 
     Returns
     -------
@@ -78,10 +79,8 @@ def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> Su
     0.5
     """
     counts = _read(results)
-    if not isinstance(population, Mapping):
-        raise TypeError(f"population must be a mapping, got {type(population).__name__}")
     names = list(results)
-    shares, _ = _shares_of("population", population, names)
+    shares, _ = _shares_of("population", _numbers_of("population", population), names)
     return _weighted(counts, GroupWeights(names, shares, counts.n))
 
 
@@ -96,7 +95,7 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
     results : GroupedResults
         Result of ``Survey.run(by=[...])`` for the names of several public columns.
     margins : mapping
-        For every column, the number of people, or the share, of each of its values in the population.
+        For every column, the number of people, or the share, of each of its values in the population, as for `poststratify`.
 
     Returns
     -------
@@ -149,17 +148,16 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
     names = list(results)
     keys = names if isinstance(results.by, tuple) else [(name,) for name in names]
     targets, places, totals = [], [], []
+    given = {column: _numbers_of(f"margins[{column!r}]", margins[column]) for column in columns}
     for axis, column in enumerate(columns):
-        if not isinstance(margins[column], Mapping):
-            raise TypeError(f"margins[{column!r}] must be a mapping, got {type(margins[column]).__name__}")
         values = list(dict.fromkeys(key[axis] for key in keys))
-        shares, total = _shares_of(f"margins[{column!r}]", margins[column], values)
+        shares, total = _shares_of(f"margins[{column!r}]", given[column], values)
         targets.append(shares)
         totals.append(total)
         places.append(np.array([values.index(key[axis]) for key in keys]))
     if max(totals) > min(totals) * (1 + TOLERANCE):
         raise ValueError(f"margins must have the same total, got {min(totals):g} and {max(totals):g}")
-    _warn_missing([list(margins[column]) for column in columns], set(keys))
+    _warn_missing([list(given[column]) for column in columns], set(keys))
     weights = _fitted(counts.n / counts.n.sum(), targets, places)
     design = None  # of one column: its shares are the weights
     if len(columns) > 1:
@@ -216,6 +214,19 @@ def _read(results: Any) -> Counts:
     if any(results.options.values()):
         raise ValueError("results must not be pooled, got pooled=True")
     return counts
+
+
+def _numbers_of(name: str, given: Any) -> dict[Any, Any]:
+    """Return numbers by group."""
+    pairs = numbers_by_label(name, given)
+    if pairs is None:
+        raise TypeError(
+            f"{name} must be a mapping, a series of pandas or a table of counts, got {type(given).__name__}"
+        )
+    numbers = dict(pairs)
+    if len(numbers) < len(pairs):
+        raise ValueError(f"{name} must have each group once, got one more than once")
+    return numbers
 
 
 def _shares_of(name: str, numbers: Mapping[Any, float], groups: list[Hashable]) -> tuple[Floats, float]:

@@ -107,7 +107,7 @@ def test_records_and_groups_have_one_pandas_index():
     assert MECHANISM.collect(x, by=by, rng=1) == collect()
     asked = Repeated(YesNo(), permanent=2.0, round=1.0, rounds=2).in_round(0)
     keys = ldp.PersonKeys(bytes(32), np.arange(12), question="q")
-    message = "columns 'x' and 'by' must have the same pandas index, for rows are people"
+    message = "x and by must have the same pandas index, for rows are people; the first difference is in row 0"
     with raises(ValueError, message):
         MECHANISM.collect(x, by=by[::-1], rng=1)
     with raises(ValueError, message):

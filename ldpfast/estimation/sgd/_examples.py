@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import _check
 from ..._core.stream import Stream, StreamId, raw
+from ..._labels import require_one_index
 from ..._typing import AnyArray
 from ...mechanisms._likelihood import Examples
 
@@ -15,6 +16,7 @@ PIECE_NUMBERS = 1 << 18  # numbers that are checked and then processed while the
 
 def examples_of(domain: Examples, x: ArrayLike, y: ArrayLike) -> InOrder:
     """Return rows and responses with checked shapes."""
+    require_one_index({"x": x, "y": y})
     rows = _check.floats("x", _check.array("x", x))
     if rows.ndim != 2 or rows.shape[1] != domain.features:
         raise ValueError(f"x must have shape (n, features) with features={domain.features}, got shape {rows.shape}")
