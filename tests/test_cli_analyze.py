@@ -177,3 +177,85 @@ def test_files_of_other_kinds_and_missing_packages_are_named(capsys, csv, monkey
     assert "FILE must end in one of .csv" in error_line(capsys, "analyze", str(other), *FIRST)
     remove_extras(monkeypatch)
     assert "install formulaic and pandas" in error_line(capsys, "analyze", csv, *FIRST, "--formula", "age")
+
+
+NAMES = ("age.years", "C", "I", "log", "np", "home region", "a..b", ".dot", "Intercept.1", "class")
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory, people):
+    """A file whose columns have names of R and of functions, with missing values, and the data without them."""
+    people = people[:800]
+    n = len(people)
+    frame = pd.DataFrame({name: np.cos(np.arange(n) * (place + 1)) + 2 for place, name in enumerate(NAMES)})
+    frame["home region"] = people["region"]
+    frame["region.of.birth"], frame["civic"] = people["region"][::-1].to_numpy(), np.arange(n) % 7 < 3
+    frame["answer"] = people["answer"]
+    whole = frame.copy()
+    frame["civic"] = frame["civic"].astype(object)
+    frame.loc[3, "civic"] = frame.loc[5, "age.years"] = None
+    path = tmp_path_factory.mktemp("named") / "data.csv"
+    frame.to_csv(path, index=False)
+    return str(path), whole.drop(index=[3, 5])
+
+
+def test_columns_can_have_any_name(capsys, named):
+    """Those of R with dots, those of functions, and those in backquotes."""
+    path, data = named
+    cases = {
+        "age.years": {"age.years": data["age.years"]},
+        "`age.years`": {"age.years": data["age.years"]},
+        'Q("age.years") + civic': {"age.years": data["age.years"], "civic": data["civic"]},
+        "C + I + log + np": {name: data[name] for name in ("C", "I", "log", "np")},
+        "I(age.years ** 2)": {"I(age.years ** 2)": data["age.years"] ** 2},
+        "np.log(np) + log(log)": {"np.log(np)": np.log(data["np"]), "log(log)": np.log(data["log"])},
+        "C(region.of.birth) + C": {
+            "C(region.of.birth)[T.S]": data["region.of.birth"] == "S",
+            "C(region.of.birth)[T.W]": data["region.of.birth"] == "W",
+            "C": data["C"],
+        },
+        "`home region`": {
+            "`home region`[T.S]": data["home region"] == "S",
+            "`home region`[T.W]": data["home region"] == "W",
+        },
+        "a..b + .dot + `class`": {"a..b": data["a..b"], ".dot": data[".dot"], "class": data["class"]},
+        "age.years.clip(0, 2.5)": {"age.years.clip(0, 2.5)": data["age.years"].clip(0, 2.5)},
+        "C:log": {"C:log": data["C"] * data["log"]},
+    }
+    for formula, columns in cases.items():
+        found = run(capsys, path, *FIRST, "--formula", f"{formula} + civic + age.years", "--missing", "drop")
+        columns = {**columns, "civic": data["civic"], "age.years": data["age.years"]}
+        expected = analysis.RandomizedLogit(DESIGN).fit(pd.DataFrame(columns), data["answer"])
+        coefficients = dict(zip(found["coefficients"]["name"], found["coefficients"]["estimate"], strict=True))
+        assert set(coefficients) == set(expected.names), formula
+        assert coefficients == pytest.approx(dict(zip(expected.names, expected.params.tolist(), strict=True)), abs=1e-8)
+        assert ("marginal_effects" in found) == all("(" not in n and "[" not in n and ":" not in n for n in columns), (
+            formula
+        )
+
+
+def test_rows_are_dropped_before_a_formula_is_computed(capsys, named):
+    """Polynomials and centered columns are those of the rows that are used."""
+    path, data = named
+    found = run(capsys, path, *FIRST, "--formula", "poly(age.years, 2) + center(I)", "--missing", "drop")
+    assert found["n"] == len(data) + 1  # the row without civic, which the formula does not need, is there
+    used = pd.read_csv(path).dropna(subset=["age.years"])
+    age = used["age.years"].to_numpy()
+    columns = pd.DataFrame({"a": age, "b": age**2, "c": used["I"].to_numpy() - used["I"].mean()})
+    expected = analysis.RandomizedLogit(DESIGN).fit(columns, used["answer"].to_numpy())
+    assert found["coefficients"]["estimate"][-1] == pytest.approx(expected.params[-1], abs=1e-7)
+    assert found["coefficients"]["name"][1:] == ["poly(age.years, 2)[1]", "poly(age.years, 2)[2]", "center(I)"]
+    message = error_line(capsys, "analyze", path, *FIRST, "--formula", "poly(age.years, 2)")
+    assert message.startswith("columns must have no missing values, got 1 rows with some, first in 'age.years'")
+
+
+def test_unknown_names_of_a_formula_are_told(capsys, named):
+    path, _ = named
+    cases = {"age.weeks": "age.weeks", "poly(weeks, 2)": "weeks", "`no such`": "no such", "C(C.d) + D.e": "D.e"}
+    for formula, name in cases.items():
+        message = error_line(capsys, "analyze", path, *FIRST, "--formula", formula)
+        assert message.startswith("--formula must name columns of the file, which are age.years, C, I"), formula
+        assert message.endswith(f"; got {name!r}"), formula
+    message = error_line(capsys, "analyze", path, *FIRST, "--formula", "C(C.d)")
+    assert message.startswith("--formula must be computable from the columns, got 'C(C.d)'")
+    assert "column0_" not in message

@@ -20,6 +20,7 @@ from ..designs import Design
 from ..designs._reading import NAMED, named_design
 from ..files import STDIN, require_regular
 from ..results import Estimate
+from ._formula import Formula, shown_name
 
 INTERCEPT = "Intercept"  # of formulas
 READERS = {  # functions of pandas
@@ -97,7 +98,7 @@ def _analyze(arguments: argparse.Namespace) -> int:
         summary = model.summary(confidence)
         found["coefficients"] = summary.table.to_dict()
         lines += ["", repr(summary)]
-        if len(model.names) > model.intercept and set(model.names) <= {CONST, *map(str, rows.columns)}:
+        if len(model.names) > model.intercept and set(model.names) <= {CONST, *map(shown_name, rows.columns)}:
             table = coefficient_table(model.marginal_effects(), confidence)
             found["marginal_effects"] = table.to_dict()
             lines += ["", "average marginal effects on the probability of yes", repr(table)]
@@ -123,8 +124,8 @@ def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
     frame = _frame(arguments.file)
     chosen = {name: getattr(arguments, name) for name in ("outcome", "by", "weights", "clusters")}
     used = [name for name in chosen.values() if name is not None]
-    formula = None if arguments.formula is None else _formula(arguments.formula)
-    inside = [] if formula is None else sorted(map(str, formula.required_variables))
+    formula = None if arguments.formula is None else Formula.of(arguments.formula, list(frame.columns))
+    inside = [] if formula is None else sorted(formula.names)
     for option, name in [*chosen.items(), *(("formula", name) for name in inside)]:
         if name is not None and name not in frame.columns:
             raise ValueError(
@@ -151,28 +152,8 @@ def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
     rows = frame[~incomplete]
     if not len(rows):
         raise ValueError("the file must have rows without missing values, got none")
-    if formula is None:
-        return rows, None, int(incomplete.sum())
-    try:
-        covariates = formula.get_model_matrix(rows, context={}, na_action="raise")
-    except Exception as error:  # a formula is code, which can raise any error
-        raise ValueError(f"--formula must be computable from the columns, got {arguments.formula!r}: {error}") from None
+    covariates = None if formula is None else formula.matrix(rows)
     return rows, covariates, int(incomplete.sum())
-
-
-def _formula(text: str) -> Any:
-    """Return a formula of covariates."""
-    formulaic = optional("formulaic", "analysis")
-    try:
-        formula = formulaic.Formula(text)
-    except Exception as error:
-        fault = str(error).splitlines()[0]
-        raise ValueError(
-            f"--formula must be covariates joined by +, such as age + female, got {text!r}: {fault}"
-        ) from None
-    if "~" in text or "|" in text:
-        raise ValueError(f"--formula must hold covariates only, without ~ and |, got {text!r}")
-    return formula
 
 
 def _is_number_with_faults(column: Any) -> bool:
