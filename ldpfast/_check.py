@@ -199,7 +199,7 @@ def array(name: str, values: ArrayLike) -> AnyArray:
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{name} must not be a masked array")
     if _exchange.is_foreign(values):
-        return _exchange.as_numpy(name, values)
+        return _objects.typed(name, _exchange.as_numpy(name, values))
     if isinstance(values, Mapping | Set):
         raise TypeError(f"{name} must be an array of numbers, got {type(values).__name__}")
     try:

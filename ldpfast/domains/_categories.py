@@ -128,8 +128,8 @@ class Labels(Categories):
             return np.asarray(np.asarray(table)[np.asarray(categorical.codes)])
         if type(values).__module__.partition(".")[0] == "pyarrow":
             pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
-            plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
             try:
+                plain = _comparable(values)
                 labels = pa.array(self.labels)
                 declared = labels.cast(plain.type)
                 zones = [getattr(kind, "tz", None) is None for kind in (labels.type, plain.type)]
@@ -146,6 +146,27 @@ class Labels(Categories):
             if all(isinstance(label, list) for label in labels):
                 raise _wrong_shape((len(labels), len(labels[0]))) from None
             raise TypeError("x must hold labels like the declared categories") from None
+
+
+def _comparable(values: Any) -> Any:
+    """Return an Arrow array without a dictionary, of a type whose values Arrow finds among others."""
+    pa = optional("pyarrow", "files")
+    if isinstance(values, pa.ChunkedArray):
+        return pa.chunked_array([_comparable(part) for part in values.chunks or [pa.array([], values.type)]])
+    kind, is_ = values.type, pa.types
+    if is_.is_dictionary(kind):
+        encoded = pa.DictionaryArray.from_arrays(values.indices, _comparable(values.dictionary))
+        return encoded.cast(encoded.type.value_type)
+    if is_.is_string_view(kind):
+        return values.cast(pa.large_string())
+    if is_.is_binary_view(kind):
+        return values.cast(pa.large_binary())
+    if is_.is_float16(kind):
+        return values.cast(pa.float32())
+    if is_.is_decimal(kind):  # so wide that it holds integers
+        widest = pa.decimal128(38, kind.scale) if is_.is_decimal128(kind) else pa.decimal256(76, kind.scale)
+        return values.cast(widest)
+    return values
 
 
 def _wrong_shape(shape: tuple[int, ...]) -> ValueError:

@@ -174,7 +174,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
 
     def _fit_rows(self, X: Any, y: Any, first: bool, whole: bool = False) -> Self:  # noqa: N803
         require_one_index({"X": X, "y": y})
-        if getattr(y, "dtype", None) == object:
+        if str(getattr(y, "dtype", "")) == "object":
             y = _objects.typed("y", np.asarray(y))
         with _without_values("X and y"):
             X, y = validation.validate_data(  # noqa: N806
