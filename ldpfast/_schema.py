@@ -135,7 +135,31 @@ _READERS: dict[str, Any] = {
     "date": date.fromisoformat,
     "datetime": datetime.fromisoformat,
     "decimal": Decimal,
+    "float": lambda number: _whole_float(number),
 }
+
+
+def _whole_float(number: Any) -> float:
+    """Return a number of JSON without a fraction as a float."""
+    if not isinstance(number, int | float) or isinstance(number, bool):
+        raise ValueError("a float must be a number")
+    return float(number)
+
+
+def pack_group(value: Any) -> Any:
+    """Return the value of a group of people as JSON types, so that `unpack` gives a value of the same type.
+
+    JSON has no types of numbers: the float 1.0 is a dict of its type and number, as other values are.
+
+    Raises
+    ------
+    TypeError
+        If a value has no form in JSON.
+    """
+    if isinstance(value, tuple):
+        return [{"tuple": pack_group(part)} if isinstance(part, tuple) else pack_group(part) for part in value]
+    packed = pack(value)
+    return {"float": packed} if isinstance(value, float) and value.is_integer() else packed
 
 
 def pack(value: Any) -> Any:

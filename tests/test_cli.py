@@ -127,7 +127,10 @@ def test_runs_differ_without_a_seed_and_agree_with_one(capsys, array):
         (["--epsilon", "1", "--categories", "a,a"], "--categories must be at least 2 different labels"),
         (["--epsilon", "1", "--categories", "a,,b"], "--categories must be at least 2 different labels"),
         (["--epsilon", "1", "--categories", ""], "--categories must be at least 2 different labels"),
-        (["--epsilon", "1", "--categories", "a,b", "--clip"], "--clip must be left out where --categories is given"),
+        (
+            ["--epsilon", "1", "--categories", "a,b", "--clip"],
+            "--clip must be left out where --categories is given, unless --missing is category",
+        ),
         (["--epsilon", "-1", "--lower", "0", "--upper", "1"], "--epsilon must be a finite number > 0, got -1.0"),
         (["--epsilon", "x", "--lower", "0", "--upper", "1"], "argument --epsilon: invalid float value: 'x'"),
         (["--epsilon", "1", "--lower", "1", "--upper", "0"], "lower and upper must be finite with lower < upper"),
@@ -386,6 +389,28 @@ def test_warnings_are_one_line(capsys, tmp_path):
     assert message.endswith("is outside; --clip moves numbers to the nearest end")
 
 
+def test_undeclared_categories_are_clipped_where_an_answer_may_be_missing(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("way\n" + "foot\ncar\n" * 50 + "boat\n")
+    arguments = [
+        "estimate",
+        path,
+        "--column",
+        "way",
+        "--epsilon",
+        "9",
+        "--categories",
+        "foot,car",
+        "--missing",
+        "category",
+    ]
+    assert "line 102" in error_line(capsys, *arguments)
+    main([*map(str, arguments), "--clip", "--json"])
+    out, err = capsys.readouterr()
+    assert 'undeclared categories count as "no answer": 1 of 101' in err
+    assert json.loads(out)["n"] == 101
+
+
 @pytest.mark.claim("A command that fails leaves no partial file.", "Files and commands")
 def test_an_error_leaves_nothing_half_written(capsys, tmp_path, survey, toml):
     output = tmp_path / "reports.parquet"
@@ -393,7 +418,8 @@ def test_an_error_leaves_nothing_half_written(capsys, tmp_path, survey, toml):
     bad = tmp_path / "bad.csv"
     bad.write_text("visits,answer\n" + "3,yes\n" * 200_000 + "3,S3CR3T\n")
     message = error_line(capsys, "privatize", toml, bad, "-o", output)
-    assert message == f"column 'answer' must hold the declared categories only; line 200002 of {bad} holds another"
+    rule = "column 'answer' must hold the declared categories 'yes', 'no', 'a, b'"
+    assert message == f"{rule}; line 200002 of {bad} holds another value"
     assert output.read_bytes() == b"before"
     assert "--output must be in an existing directory" in error_line(
         capsys, "privatize", toml, survey, "-o", tmp_path / "absent" / "x"

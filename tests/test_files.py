@@ -487,8 +487,41 @@ def test_the_spellings_of_missing_texts_are_those_of_the_list_in_every_format(tm
     assert list(files.MISSING) == cells
     assert answers_from(tmp_path / f"t{suffix}", ["a", *cells, " NA\t"], question) == ["a"] + [""] * 9
     for cell in ("na", "n/a", "Na", "NAN", "Null", "none", "NONE", "N A", "nil", "missing"):
-        with pytest.raises(ValueError, match=r"'x' must hold the declared categories only; .* holds another"):
+        with pytest.raises(
+            ValueError, match=r"'x' must hold the declared categories 'a', 'other'; .* holds another value"
+        ):
             answers_from(tmp_path / f"t{suffix}", ["a", cell], question)
+
+
+@each("suffix", SUFFIXES)
+def test_undeclared_categories_are_clipped_in_files_as_in_frames(tmp_path, suffix):
+    """Where the question is optional they count as no answer, with a warning that says how many; else they are refused."""
+    survey = Survey({"x": Choice(["a", "b"], optional=True), "y": YesNo(optional=True)}, 2.0)
+    people = {"x": ["a", "c", "b", "c", "b", "a"], "y": ["yes", "perhaps", "no", "no", "yes", "yes"]}
+    path = tmp_path / f"t{suffix}"
+    write_as(path, people)
+    table = FileTable([path], survey.column_questions)
+    frame = {"x": people["x"], "y": pa.array([True, None, False, False, True, True])}
+    with pytest.warns(ldp.ClippedWarning) as caught:
+        found = survey.collect(table, rng=1, clip=True)
+    shares = "2 of 6 (0.33 of all) in column 'x', 1 of 6 (0.17 of all) in column 'y'"
+    assert [str(warning.message) for warning in caught] == [f'undeclared categories count as "no answer": {shares}']
+    with pytest.warns(ldp.ClippedWarning):
+        assert found == survey.collect(frame, rng=1, clip=True)
+    assert survey.privatize(table, rng=1, clip=True) == survey.privatize(frame, rng=1, clip=True)
+    refused = r"'x' must hold the declared categories 'a', 'b'; (line 3|record 2) of .* holds another value"
+    with pytest.raises(ValueError, match=refused):
+        survey.privatize(table, rng=1)
+    for by in ("x", ["y", "x"]):
+        message = "must hold the declared categories to divide people"
+        with pytest.warns(UserWarning, match="by must be a public column"), pytest.raises(ValueError, match=message):
+            survey.collect(table, by=by, rng=1, clip=True)
+    required = Survey({"x": Choice(["a", "b"])}, 2.0)
+    with pytest.raises(ValueError, match=r"'x' must hold the declared categories only; .* holds another"):
+        required.collect(FileTable([path], required.column_questions), rng=1, clip=True)
+    both = Survey({"one": Choice(["a", "b"], column="x"), "two": Choice(["a", "b"], optional=True, column="x")}, 2.0)
+    with pytest.raises(ValueError, match=refused):
+        both.collect(FileTable([path], both.column_questions), rng=1, clip=True)
 
 
 @each("suffix", SUFFIXES)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import optional
+from ._group_values import group_value, preferred
 from ._pieces import Coded, python_values
 
 MAX_GROUPS = 10_000
@@ -51,7 +52,7 @@ class Groups:
     by : str, tuple of str or None
         The columns; None for an array without a name.
     values : list
-        The values, which are tuples for several columns; None stands for missing ones.
+        The values, as `group_value` returns them, which are tuples for several columns; None stands for missing ones.
     """
 
     def __init__(self, by: By | None) -> None:
@@ -77,7 +78,7 @@ class Groups:
         found, first = np.unique(codes, return_index=True)
         table = np.zeros(len(values), np.uint32)
         for code in found[np.argsort(first)].tolist():
-            value = None if values[code] is None or values[code] != values[code] else values[code]
+            value = group_value(values[code])
             try:
                 number = self._numbers.setdefault(value, len(self.values))
             except TypeError:
@@ -88,6 +89,8 @@ class Groups:
                 if number == MAX_GROUPS:
                     raise ValueError(f"column {self.name!r} must have at most {MAX_GROUPS} different values")
                 self.values.append(value)
+            else:
+                self.values[number] = preferred(self.values[number], value)
             table[code] = number
         return np.ascontiguousarray(table[codes])
 
@@ -108,6 +111,8 @@ class Groups:
             return codes, different.tolist()
         if isinstance(column, Coded):  # with code -1 for missing values, too
             labels = range(column.codes.max(initial=-1) + 1) if column.labels is None else column.labels
+            if column.labels is not None and (column.codes == len(labels)).any():
+                raise ValueError(f"column {self.name!r} must hold the declared categories to divide people")
             if not np.isin(column.codes, np.arange(-1, len(labels))).all():
                 raise ValueError(f"column {self.name!r} must have codes in [-1, {len(labels)})")
             return np.asarray(column.codes, np.intp) + 1, [None, *labels]

@@ -64,7 +64,7 @@ class Coded:
     Attributes
     ----------
     codes : ndarray of int32
-        The symbols; -1 where the value is missing.
+        The symbols; -1 where the value is missing, and the number of the labels where it is none of them.
     labels : tuple, optional
         Values that the symbols 0, 1, ... stand for. A survey refuses the column for a question with others. Without them, the
         symbols are the positions of the labels of whatever question is asked.

@@ -28,9 +28,13 @@ Read = TypeVar("Read")
 PRIVACY_NOTE = (
     "Each record is privatized separately{}. Ends of intervals and categories must be public knowledge, not taken from the "
     "data. An error caused by the data (a number out of range, an undeclared category, text, a missing value) is outside "
-    "the guarantee. --clip avoids this error for numbers that are out of range, {} that for missing values. A value is missing "
+    "the guarantee. --clip avoids this error for numbers that are out of range and for undeclared categories of optional "
+    "questions, {} that for missing values. A value is missing "
     f"if it is null, NaN, an empty cell or one of the texts {', '.join(filter(None, MISSING))}, unless that is a category; "
     "a text of a survey only if it is null or an empty cell."
+)
+CLIP = (
+    'move numbers out of range to the nearer end, and count undeclared categories as "no answer" where it is optional'
 )
 STATE, TOML = ".ldp", ".toml"  # suffixes of saved states and of surveys
 WIDTH = 160  # characters per line of a table that is not shown on a terminal
@@ -46,7 +50,7 @@ def add_commands(commands: Any, seed: str) -> None:
     privatize.add_argument("survey", type=Path, metavar="SURVEY", help="survey in TOML; see `Survey.from_toml`")
     _add_files(privatize)
     privatize.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="Parquet file of reports")
-    privatize.add_argument("--clip", action="store_true", help="move numbers out of range to the nearer end")
+    privatize.add_argument("--clip", action="store_true", help=CLIP)
     privatize.add_argument(
         "--person",
         metavar="COLUMN",
@@ -129,9 +133,7 @@ def add_commands(commands: Any, seed: str) -> None:
     estimate.add_argument(
         "--pooled", action="store_true", help="for a saved state: use all answers that hold a question"
     )
-    estimate.add_argument(
-        "--clip", action="store_true", help="move numbers out of range to the nearer end of the interval"
-    )
+    estimate.add_argument("--clip", action="store_true", help=CLIP)
     estimate.add_argument("--json", action="store_true", help="print one JSON object")
     estimate.add_argument("--table", action="store_true", help="print a table (the default)")
     estimate.add_argument("--plot", type=Path, metavar="FILE", help="file for a figure (PNG, PDF, SVG)")
@@ -365,8 +367,8 @@ def _survey_for(arguments: argparse.Namespace) -> Survey:
     else:
         if bounds != (None, None):
             raise ValueError("--lower and --upper must be left out where --categories is given")
-        if arguments.clip:
-            raise ValueError("--clip must be left out where --categories is given")
+        if arguments.clip and not optional_answers:
+            raise ValueError("--clip must be left out where --categories is given, unless --missing is category")
         question = Choice(_categories(arguments.categories), optional=optional_answers)
     return Survey(dict.fromkeys(columns, question), _check.positive("--epsilon", arguments.epsilon))
 

@@ -38,11 +38,14 @@ class TableFile(ABC):
     def texts(self, name: str, values: Any, start: int) -> Any:
         """Convert a column of a chunk to an Arrow array of texts as they are in the file, null for values that are no text."""
 
-    def codes(self, name: str, values: Any, categories: Sequence[Sequence[str]], start: int) -> NDArray[np.int32]:
+    def codes(
+        self, name: str, values: Any, categories: Sequence[Sequence[str]], start: int, *, keep_others: bool = False
+    ) -> NDArray[np.int32]:
         """Convert a column of a chunk to positions in `categories`, -1 for missing values.
 
         Every category has one or more spellings. A text is compared with them as it is, then without `BLANKS` around it. Only
-        a text that is not a spelling can be missing.
+        a text that is not a spelling can be missing. Another text raises an error; with `keep_others` it has the position after
+        the last, for the survey to refuse or to clip.
         """
         pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
         spellings = [(text, code) for code, texts in enumerate(categories) for text in texts]
@@ -59,7 +62,9 @@ class TableFile(ABC):
         texts = trimmed(texts.take(pa.array(others)))
         codes[others] = positions(texts)
         wrong = others[(codes[others] < 0) & ~missing(texts)]
-        if len(wrong):
+        if keep_others:
+            codes[wrong] = len(categories)
+        elif len(wrong):
             index = start + int(np.flatnonzero(np.isin(rows, wrong))[0])
             raise self.invalid_error(name, index, "hold the declared categories only", "holds another")
         return np.asarray(np.append(codes, np.int32(-1))[rows])

@@ -27,7 +27,8 @@ class FileTable(Source):
     Texts are compared with the labels of a question as they are printed; for yes-or-no questions "yes" and "no", "true" and
     "false", 1 and 0 are accepted. Blanks around a text are ignored, unless a label has them. In every format, a value is
     missing if it is null, NaN, or one of the texts "", "NA", "N/A", "NaN", "nan", "NULL", "null" and "None" in exactly this
-    spelling. A declared label is never missing.
+    spelling. A declared label is never missing. With ``clip=True``, another text counts as "no answer" where a question is
+    optional, as in frames; it is an error otherwise.
 
     Columns that no question asks for, but that `by` or `PersonKeys` name, are read as they are stored. From CSV files they are
     texts, so that the person 17 is "17" there.
@@ -85,12 +86,16 @@ class FileTable(Source):
             open_table(path, [])
         # For each column of a question: whether it is read as it is, and the spellings and the values of its categories.
         self._kinds: dict[str, tuple[bool, list[tuple[str, ...]] | None, tuple[Any, ...] | None]] = {}
+        # Columns of optional questions, in which a survey counts or refuses undeclared values.
+        self._optional: set[str] = set()
         for name, asked in questions.items():
             question = column_of(asked)
             column, spellings = question.column or name, question.spellings()
             kind = question.row_bytes > 0, spellings, None if spellings is None else question.cells
             if self._kinds.setdefault(column, kind) != kind:
                 raise ValueError(f"column {column!r} must answer questions of one kind, with the same categories")
+            if question.optional:
+                self._optional.add(column)
         for path, earlier, is_same in duplicates(self._paths):
             if is_same or any(rows for _, rows, _ in open_table(path, list(self._kinds)).chunks()):
                 fault = "is the same file as" if is_same else "has the same contents as"
@@ -132,7 +137,7 @@ class FileTable(Source):
         if is_text:
             return file.plain(name, values)
         if spellings is not None:
-            return file.codes(name, values, spellings, start)
+            return file.codes(name, values, spellings, start, keep_others=name in self._optional)
         numbers = file.numbers(name, values, start)
         return numbers.astype(np.float32) if numbers.dtype == np.float16 else numbers
 

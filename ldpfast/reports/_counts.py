@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._described import from_dict as described
-from .._frames import Groups
+from .._frames import Groups, preferred
 from .._schema import first_difference
 from .._table import Table
 from .._typing import AnyArray
@@ -135,19 +135,18 @@ class Counts:
         return numbers, len(self.n)
 
     def grow(self, values: Sequence[Any]) -> None:
-        """Add rows of zeros for new groups."""
-        places = dict(self.places)
+        """Add rows of zeros for new groups. Of equal values, such as 1 and 1.0, the same one is kept in every order."""
+        kept = {value: value for value in self.places}
         for value in values:
-            places.setdefault(value, len(places))
-        new = len(places) - len(self.n)
-        if not new:
-            return
-        require_room(self.question, len(places))
-        self.n, *self.states = (
-            np.concatenate([counts, np.zeros((new, *counts.shape[1:]), counts.dtype)])
-            for counts in (self.n, *self.states)
-        )
-        self.places = places
+            kept[value] = preferred(kept.get(value, value), value)
+        new = len(kept) - len(self.n)
+        if new:
+            require_room(self.question, len(kept))
+            self.n, *self.states = (
+                np.concatenate([counts, np.zeros((new, *counts.shape[1:]), counts.dtype)])
+                for counts in (self.n, *self.states)
+            )
+        self.places = {value: row for row, value in enumerate(kept.values())}
 
     def add(self, states: Sequence[AnyArray], n: int, place: int = 0) -> None:
         """Add the arrays that count the reports of n people to a group."""

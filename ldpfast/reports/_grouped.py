@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _schema
 from .._envelope import seal, unseal
-from .._frames import By, read_by
+from .._frames import By, group_value, read_by
 from .._warnings import warn
 from ..results import SmallSampleWarning
 from ._aggregator import Aggregator
@@ -91,7 +91,10 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         if not aggregators:
             raise ValueError("aggregators must be at least one, got none")
         names, counted = read_by(by), list(aggregators.values())
-        if isinstance(names, tuple) and not all(isinstance(v, tuple) and len(v) == len(names) for v in aggregators):
+        values = [group_value(value) for value in aggregators]
+        if len(set(values)) < len(values):
+            raise ValueError("aggregators must be by different values, got more than one for missing values")
+        if isinstance(names, tuple) and not all(isinstance(v, tuple) and len(v) == len(names) for v in values):
             raise ValueError(
                 f"aggregators must be by tuples of {len(names)} values, those of {', '.join(map(repr, names))}"
             )
@@ -103,7 +106,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             raise ValueError(f"aggregators must hold fewer than 2^62 reports, got {total}")
         states = [np.concatenate(rows) for rows in zip(*(part.states for part in parts), strict=True)]
         n = np.concatenate([part.n for part in parts])
-        found = Counts.of(counted[0].question, list(aggregators), states, n)
+        found = Counts.of(counted[0].question, values, states, n)
         found.people = parts[0].people
         for part in parts:
             if found.batches & part.batches:
@@ -195,6 +198,9 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
     def to_bytes(self) -> bytes:
         """Return the schema of the question, the groups and their counts as bytes, with a checksum.
 
+        Equal groups, of values of the same types, give equal bytes, in whatever order they were seen or merged. They are in
+        ascending order, and values keep their types: text, integers, floats, booleans, decimals, dates and times.
+
         Returns
         -------
         data : bytes
@@ -205,14 +211,17 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         TypeError
             If a value of a group has no form in JSON.
         """
+        packed = {value: _schema.pack_group(value) for value in self}
+        values = in_order(sorted(self, key=lambda value: _schema.canonical_json(packed[value])))
+        counts = self._counts if values == list(self) else self._counts.taken(values)
         header = {
             "by": _schema.pack(self.by),
-            "groups": [_schema.pack(value) for value in self],
-            "n": self._counts.n.tolist(),
+            "groups": [packed[value] for value in values],
+            "n": counts.n.tolist(),
             "schema": self.question.schema(),
             "batches": sorted(self._counts.batches),
         }
-        return seal(MAGIC, header, self._counts.packed())
+        return seal(MAGIC, header, counts.packed())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> GroupedAggregator:
@@ -238,7 +247,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             raise ValueError("data must be the bytes of the aggregators of groups: the header is not that of them")
         try:
             by = read_by(_schema.unpack(header["by"]))
-            values = [_schema.unpack(value) for value in header["groups"]]
+            values = [group_value(_schema.unpack(value)) for value in header["groups"]]
             if isinstance(by, tuple) and not all(isinstance(v, tuple) and len(v) == len(by) for v in values):
                 raise ValueError("groups without a value for every column")
             n = [_schema.read_integer(count) for count in header["n"]]

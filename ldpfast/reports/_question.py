@@ -132,7 +132,8 @@ class Question(Described, ABC, Generic[Result]):
         aggregator : Aggregator or GroupedAggregator
             Equal to ``aggregator().update(privatize(x))`` with the same key. Aggregators of parts of the records can be
             merged, and saved with `to_bytes`. With `by` a mapping of aggregators by the values, in the order in which they
-            are first seen. The groups do not change the reports.
+            are first seen. The groups do not change the reports. Values keep their types, also in a saved state; times are
+            `datetime.datetime`, in UTC if they have a time zone.
 
         Raises
         ------

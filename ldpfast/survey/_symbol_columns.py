@@ -79,8 +79,8 @@ class Symbols:
 
     @property
     def positions(self) -> NDArray[np.uint32]:
-        """Table for the positions of cells, after an entry for position -1, which means a missing value."""
-        return np.array([self.missing, *range(len(self.cells)), self.missing], np.uint32)
+        """Table for the positions of cells: position -1 is a missing value, the one after the last another value."""
+        return np.array([self.missing, *range(len(self.cells)), self.other, self.missing], np.uint32)
 
     def of(self, value: Any) -> int:
         try:
