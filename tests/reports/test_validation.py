@@ -52,9 +52,9 @@ def test_codes_and_real_reports_of_a_wrong_shape(mechanism, shape, expected):
     assert_rejected(mechanism, reports, ValueError, f"reports must have shape {expected}, got shape {shape}")
 
 
-@each("dtype", ["int8", "int64", "uint16", "bool", "float64", "object"])
+@each("dtype", ["int8", "int64", "uint16", "bool", "float64", "U1"])
 def test_codes_and_bits_of_a_wrong_dtype(dtype):
-    message = f"reports must have dtype uint8, got dtype {dtype}"
+    message = f"reports must have dtype uint8, got dtype {np.dtype(dtype)}"
     for mechanism, shape in ((ldp.Warner(1.0), 3), (ldp.UnaryEncoding(8, 1.0), (3, 1)), (ldp.LinfBall(8, 1.0), (3, 1))):
         assert_rejected(mechanism, np.zeros(shape, dtype), TypeError, message)
 
