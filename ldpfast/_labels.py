@@ -45,39 +45,32 @@ def numbers_by_label(name: str, values: Any) -> list[tuple[Any, Any]] | None:
         levels = getattr(values.index, "nlevels", 1)
         labels = values.index.get_level_values(0) if levels == 1 else values.index
         return list(zip(labels.tolist(), values.tolist(), strict=True))
-    if package == "pyarrow" and _is_struct(values):
-        return _of_columns(
-            name, list(values.type.names), [values.field(i) for i in range(2)] if _is_array(values) else []
-        )
-    if package in ("pandas", "polars", "pyarrow") and hasattr(values, "columns"):
-        names = list(values.column_names if package == "pyarrow" else values.columns)
-        if package == "pandas":
-            return _of_columns(name, names, [values.iloc[:, i] for i in range(len(names))])
-        return _of_columns(name, names, list(values.columns) if package == "pyarrow" else values.get_columns())
+    if package == "pyarrow" and str(getattr(values, "type", "")).startswith("struct<"):
+        fields, rows = [field.name for field in values.type], values.to_pylist()
+        return _of_columns(name, fields, [[row[field] for row in rows] for field in fields])
+    if package == "pandas" and hasattr(values, "columns"):
+        return _of_columns(name, list(values.columns), [column.tolist() for _, column in values.items()])
+    if package == "polars" and hasattr(values, "columns"):
+        return _of_columns(name, values.columns, [column.to_list() for column in values.get_columns()])
+    if package == "pyarrow" and hasattr(values, "columns"):
+        return _of_columns(name, values.schema.names, [column.to_pylist() for column in values.columns])
     return None
 
 
-def _is_struct(values: Any) -> bool:
-    return str(getattr(values, "type", "")).startswith("struct<")
-
-
-def _is_array(values: Any) -> bool:
-    return hasattr(values, "field") and len(values.type) == 2
-
-
-def _of_columns(name: str, names: list[Any], columns: list[Any]) -> list[tuple[Any, Any]]:
+def _of_columns(name: str, names: list[Any], columns: list[list[Any]]) -> list[tuple[Any, Any]]:
     """Return the pairs of a table of counts."""
     numbers = [place for place, column in enumerate(names) if column in COUNTS or str(column).endswith("_count")]
-    if len(names) != 2 or len(columns) != 2 or len(numbers) != 1:
+    if len(names) != 2 or len(numbers) != 1:
         raise TypeError(
             f"{name} must be numbers by label, an array, or a table of a column of labels and one named "
             f"{' or '.join(map(repr, COUNTS))}, got the columns {', '.join(map(repr, names[:10]))}"
         )
-    lists = [column.to_pylist() if hasattr(column, "to_pylist") else column.to_list() for column in columns]
-    return list(zip(lists[1 - numbers[0]], lists[numbers[0]], strict=True))
+    return list(zip(columns[1 - numbers[0]], columns[numbers[0]], strict=True))
 
 
-def in_order(name: str, values: Any, labels: Sequence[Iterable[Hashable]], *, missing: float | None = None) -> Any:
+def in_order(
+    name: str, values: Any, labels: range | Sequence[Iterable[Hashable]], *, missing: float | None = None
+) -> Any:
     """Return numbers in the order of labels, if they come by label, and an array unchanged.
 
     Parameters
@@ -86,8 +79,8 @@ def in_order(name: str, values: Any, labels: Sequence[Iterable[Hashable]], *, mi
         Name of the argument, for error messages.
     values : object
         As for `numbers_by_label`.
-    labels : sequence of iterable
-        For each place, the labels that it can have, such as 0 and "no".
+    labels : range, or sequence of iterable
+        The label of each place, or all that it can have, such as 0 and "no".
     missing : float, optional
         Number where a label is not there; it is required otherwise.
 
@@ -99,20 +92,23 @@ def in_order(name: str, values: Any, labels: Sequence[Iterable[Hashable]], *, mi
     pairs = numbers_by_label(name, values)
     if pairs is None:
         return values
-    places = {label: place for place, spellings in enumerate(labels) for label in spellings}
-    shown = ", ".join(repr(next(iter(spellings))) for spellings in labels[:20]) + (", ..." if len(labels) > 20 else "")
+    allowed = [(label,) for label in labels] if isinstance(labels, range) else list(map(tuple, labels))
+    places = {label: place for place, spellings in enumerate(allowed) for label in spellings}
+    shown = ", ".join(repr(spellings[0]) for spellings in allowed[:20]) + (", ..." if len(allowed) > 20 else "")
     found: dict[int, Any] = {}
-    for label, number in pairs:
+    for at, (label, number) in enumerate(pairs):
         place = None if is_missing(label) else _place_of(label, places)
         if place is None:
-            raise ValueError(f"{name} must have the labels {shown}, or be an array in their order, got {label!r}")
+            raise ValueError(
+                f"{name} must have the labels {shown}, or be an array in their order; label {at} is another one"
+            )
         if place in found:
             raise ValueError(f"{name} must have each label once, got {label!r} more than once")
         found[place] = number
-    absent = [place for place in range(len(labels)) if place not in found]
+    absent = [spellings for place, spellings in enumerate(allowed) if place not in found]
     if absent and missing is None:
-        raise ValueError(f"{name} must have the labels {shown}, got none for {next(iter(labels[absent[0]]))!r}")
-    return [found.get(place, missing) for place in range(len(labels))]
+        raise ValueError(f"{name} must have the labels {shown}, got none for {absent[0][0]!r}")
+    return [found.get(place, missing) for place in range(len(allowed))]
 
 
 def _place_of(label: Any, places: Mapping[Any, int]) -> int | None:

@@ -147,10 +147,13 @@ def test_margins_are_read_by_their_labels():
 @each(
     "counts, message",
     [
-        (pd.Series({"b": 1, "a": 2}), "counts must have the labels 0, 1, or be an array in their order, got 'b'"),
-        ({0: 1, 1: 2, 2: 0}, "counts must have the labels 0, 1, or be an array in their order, got 2"),
-        ({0: 1, None: 2}, "counts must have the labels 0, 1, or be an array in their order, got None"),
-        ({0: 1, np.nan: 2}, "counts must have the labels 0, 1, or be an array in their order, got nan"),
+        (
+            pd.Series({"b": 1, "a": 2}),
+            "counts must have the labels 0, 1, or be an array in their order; label 0 is another one",
+        ),
+        ({0: 1, 1: 2, 2: 0}, "counts must have the labels 0, 1, or be an array in their order; label 2 is another one"),
+        ({0: 1, None: 2}, "counts must have the labels 0, 1, or be an array in their order; label 1 is another one"),
+        ({0: 1, np.nan: 2}, "counts must have the labels 0, 1, or be an array in their order; label 1 is another one"),
         (pd.Series([1, 2], index=[1, 1]), "counts must have each label once, got 1 more than once"),
         (pd.Series([1, 2], index=[1, 1.0]), "counts must have each label once, got 1.0 more than once"),
         ({0: 1, 1: -2}, "counts must be >= 0, got -2"),

@@ -103,7 +103,7 @@ def _shares(effect: Any, k: int) -> tuple[Floats, Floats]:
         raise TypeError("effect must be a pair of shares of the categories")
     found = []
     for place, part in enumerate(effect):
-        ordered = in_order(f"effect[{place}]", part, [[category] for category in range(k)])
+        ordered = in_order(f"effect[{place}]", part, range(k))
         share = np.asarray(_check.numbers(f"effect[{place}]", _check.array(f"effect[{place}]", ordered)), np.float64)
         if share.shape != (k,):
             raise ValueError(f"effect[{place}] must have shape ({k},), got shape {share.shape}")

@@ -163,7 +163,7 @@ class BitChannel:
             If `sums` are not k integers in [0, n], or n is not at least 1.
         """
         count = _check.people("n", n)
-        ordered = in_order("sums", sums, [[bit] for bit in range(self.k)], missing=0)
+        ordered = in_order("sums", sums, range(self.k), missing=0)
         seen = _check.integers("sums", _check.array("sums", ordered)).astype(np.int64)
         if seen.shape != (self.k,):
             raise ValueError(f"sums must have shape ({self.k},), one for each category, got shape {seen.shape}")

@@ -98,11 +98,11 @@ def codes_of(reports: ArrayLike, design: Any, mechanism: Any) -> NDArray[np.intp
     return codes.astype(np.intp)
 
 
-def labels_of_codes(design: Any, mechanism: Any) -> list[list[Any]]:
+def labels_of_codes(design: Any, mechanism: Any) -> range | list[list[Any]]:
     """Return the labels that each code of a design, which is a mechanism, can have: its number, and the text of a `Design`."""
     if isinstance(design, Design):
         return [[answer, code] for code, answer in enumerate(design.answers)]
-    return [[code] for code in range(int(mechanism.report.k))]
+    return range(int(mechanism.report.k))
 
 
 def _whole(reports: NDArray[Any]) -> NDArray[Any]:

@@ -116,7 +116,7 @@ def from_sums(sums: ArrayLike, n: int, design: Any) -> Estimate[Floats]:
     if isinstance(design, BitChannel):
         return design.estimate_sums(sums, n)
     if isinstance(design, Mechanism) and isinstance(design.report, Bits):
-        ordered = in_order("sums", sums, [[bit] for bit in range(design.report.k)], missing=0)
+        ordered = in_order("sums", sums, range(design.report.k), missing=0)
         seen = _check.integers("sums", _check.array("sums", ordered))
         found: Estimate[Floats] = design.estimate(
             aggregator_with(design, [seen.astype(np.int64)], _check.people("n", n))

@@ -233,8 +233,8 @@ class Estimate(Generic[Value]):
         True
         """
         alternative = _check.choice("alternative", alternative, ALTERNATIVES)
-        labels = getattr(self, "labels", None) or getattr(self, "categories", None) or range(np.size(self.value))
-        ordered = in_order("null", null, [[label] for label in labels])
+        labels = getattr(self, "labels", None) or getattr(self, "categories", None)
+        ordered = in_order("null", null, [[x] for x in labels] if labels else range(np.size(self.value)))
         tested = np.asarray(_check.numbers("null", _check.array("null", ordered)), np.float64)
         if tested.ndim and tested.shape != np.shape(self.value):
             raise ValueError(f"null must be a number or have shape {np.shape(self.value)}, got shape {tested.shape}")
