@@ -173,7 +173,7 @@ class Counts:
             )
         self.require_few(other.total)
         self.grow(list(other.places))
-        if len(self.places) == 1:  # in place
+        if len(self.n) == len(other.n) == 1:  # in place
             self.recipe.combine(self.states, other.states)
             self.n += other.n
         else:

@@ -26,6 +26,14 @@ def collect(by=BY, rng=1):
     return MECHANISM.collect(X, by=by, rng=rng)
 
 
+def test_groups_of_nobody_can_be_merged():
+    one = np.repeat("N", 12)
+    for by in (one, BY):
+        assert collect(by).merge(MECHANISM.collect([], by=[])) == collect(by)
+        assert MECHANISM.collect([], by=[]).merge(collect(by)) == collect(by)
+    assert len(MECHANISM.collect([], by=[]).merge(MECHANISM.collect([], by=[]))) == 0
+
+
 @pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
 def test_results_do_not_change_when_other_people_are_merged():
     grouped = collect()
