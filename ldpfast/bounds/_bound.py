@@ -38,7 +38,7 @@ class Bound:
     source : str
         Theorem and construction of the lower bound, procedure of the upper bound, and the reason if `lower` is 0.
     nonprivate : float or ndarray
-        Upper bound for the usual estimator without privacy.
+        Upper bound for the usual estimator without privacy, at most `upper`.
     loss : str
         Loss in which the errors are measured.
 

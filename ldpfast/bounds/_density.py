@@ -215,8 +215,9 @@ def _histogram(n: Floats, a: Floats, slope: Floats) -> Floats:
 
 def _histogram_plain(n: Floats, slope: Floats) -> Floats:
     """Return the risk of a histogram without privacy."""
-    bins = np.maximum(np.round((slope**2 * n / 6) ** (1 / 3)), 1.0)
-    return np.asarray(np.minimum(slope**2 / 12, slope**2 / (12 * bins**2) + (bins - 1) / n))
+    below = np.maximum(np.floor((slope**2 * n / 6) ** (1 / 3)), 1.0)
+    risks = [slope**2 / (12 * bins**2) + (bins - 1) / n for bins in (below, below + 1)]
+    return np.asarray(np.minimum(*risks))
 
 
 def solutions(n: int, epsilon: float, smoothness: float, radius: float = 1.0, family: str = "sobolev") -> Solutions:

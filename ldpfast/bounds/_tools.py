@@ -106,9 +106,9 @@ def best_clipping(noise: Floats, spread: Floats, moment: Floats) -> Floats:
 
 
 def without_privacy(n: Floats, k: Floats) -> Floats:
-    """Return the risk of the sample mean, or for k < 2 of the mean of clipped numbers."""
+    """Return the risk of the sample mean, or of the mean of clipped numbers where that is smaller: for k < 2 or few people."""
     clipped = best_clipping(np.full_like(n, 1e-300), 1 / n, np.minimum(k, 1.999999))
-    return np.asarray(np.where(k < 2, clipped, 1 / n))
+    return np.asarray(np.minimum(np.where(k < 2, clipped, 1 / n), best_clipping(1 / n, np.zeros(()), k)))
 
 
 def half_space(dim: Floats) -> Floats:

@@ -34,6 +34,7 @@ def test_lower_is_below_upper_and_both_decrease(problem):
             assert (later <= earlier * (1 + 1e-9)).all()
     assert (found.rate >= 0).all()
     assert (found.nonprivate <= found.nonprivate[0] * (1 + 1e-9)).all()
+    assert (found.nonprivate <= found.upper * (1 + 1e-9)).all()
     if problem != "central range":
         assert (found.lower > 0).all()
 
