@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from inspect import isabstract, signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from . import _schema
 from ._registry import DESCRIBED, load_kind
 
 _classes: dict[str, dict[str, Any]] = {}
+Class = TypeVar("Class", bound=type)
 
 
 class Described:
@@ -21,6 +22,7 @@ class Described:
     """
 
     _kind: ClassVar[str]
+    _chosen: tuple[str, ...] = ()  # parameters that were chosen automatically, of classes with `chooses_again`
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -57,6 +59,10 @@ class Described:
         """Set attributes of a frozen instance, during construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def _set_chosen(self, **given: Any) -> None:
+        """Remember which of some parameters are None, that is, are chosen automatically."""
+        self._set(_chosen=tuple(name for name, value in given.items() if value is None))
 
     @classmethod
     def _from_packed(cls, arguments: dict[str, Any]) -> Self:
@@ -131,6 +137,28 @@ class Described:
         return _schema.digest(self.schema())[:8].hex()
 
 
+class _Fields:
+    """The fields of a dataclass; for an instance, those without the parameters that were chosen for the others."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self.fields = fields
+
+    def __get__(self, instance: Any, owner: Any) -> dict[str, Any]:
+        if instance is None or not instance._chosen:
+            return self.fields
+        return {name: found for name, found in self.fields.items() if name not in instance._chosen}
+
+
+def chooses_again(kind: Class) -> Class:
+    """Let ``dataclasses.replace`` choose anew what was chosen automatically: a decorator above that of a dataclass.
+
+    The constructor calls `_set_chosen`. `dataclasses.replace` hands the fields of an instance to the constructor, and what was
+    chosen is not among them. Descriptions hold it as any parameter, so that an object that is read from one keeps it.
+    """
+    kind.__dataclass_fields__ = _Fields(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+    return kind
+
+
 @cache  # for every description needs them, and `signature` takes long
 def _names_of_arguments(kind: type) -> tuple[str, ...]:
     """Return the names of the arguments of the constructor of a class."""
@@ -177,6 +205,9 @@ def classes_of(kind: str) -> dict[str, Any]:
     return {name: found for name, found in _classes[kind].items() if found._is_complete()}
 
 
-def made_again(kind: Any, parameters: dict[str, Any]) -> Any:
-    """Return the object with these parameters, when it is unpickled."""
-    return kind(**parameters)
+def made_again(kind: Any, parameters: dict[str, Any], chosen: tuple[str, ...] = ()) -> Any:
+    """Return the object with these parameters, some of which were chosen automatically, when it is unpickled."""
+    made = kind(**parameters)
+    if chosen:
+        made._set(_chosen=chosen)
+    return made

@@ -218,7 +218,7 @@ def test_a_fingerprint_changes_when_any_parameter_changes(described):
         if value is not None:
             try:
                 again = {"mechanism": "auto"} if isinstance(described, VectorMean) else {}
-                other = dataclasses.replace(described, **{name: value, **again})
+                other = type(described)(**{**described._parameters(), name: value, **again})
             except (TypeError, ValueError):  # not a valid combination
                 continue
             assert other.fingerprint not in seen

@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from .. import _check
 from ._problem import MAX_EPSILON, PROBLEMS
 
 MIN_EPSILON = 1e-9
+FINE_FROM = 0.1  # epsilon from which on the search takes small steps
+COARSE_STEP, FINE_STEP = 1.5, 1.04
+PARTS = 16  # of a step with an error near the goal
+MARGIN = 1.02  # for errors that decrease faster than in proportion to 1 / epsilon and exp(-epsilon / 2)
 
 
 def _goal(target: Any, error: float, confidence: float | None, fixed: dict[str, Any]) -> tuple[Any, float]:
@@ -132,7 +137,8 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
     Parameters
     ----------
     target : callable, str or Mechanism
-        As for `sample_size`; the epsilon of a mechanism is ignored.
+        As for `sample_size`; the epsilon of a mechanism is ignored. A design that the mechanism chose itself, such as the size
+        of the sets of `SubsetSelection`, is chosen anew for each epsilon; one that was given is kept.
     error : float
         Accepted error, as for `sample_size`.
     n : int
@@ -150,7 +156,12 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, or no epsilon up to 44 suffices.
+        If an argument is out of range, or no epsilon up to 44, or up to the largest one of the mechanism, suffices.
+
+    Notes
+    -----
+    For a mechanism, a search in steps of 4 %, and of 0.25 % where the error is near `error`, then bisection: a smaller
+    epsilon is missed only if it suffices in a part of a step.
 
     Examples
     --------
@@ -163,24 +174,45 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
     worst, goal = _goal(target, error, confidence, dict(fixed))
     people = _check.people("n", n)
 
-    def reached(epsilon: float) -> bool:
+    def error_at(epsilon: float) -> float:
         try:
-            return bool(worst(n=float(people), epsilon=epsilon) <= goal)
+            return float(worst(n=float(people), epsilon=epsilon))
         except ValueError:
             if not isinstance(target, Mechanism):
                 raise
-            return False  # the mechanism has no coins for so small an epsilon
+            return math.nan  # the mechanism has no coins for this epsilon
 
-    largest = _most_epsilon(target, fixed)
-    if not reached(largest):
-        raise ValueError(f"error must be reachable with epsilon <= {largest:g} and n = {people}, got {goal:g}")
-    low, high = MIN_EPSILON, largest
-    if reached(low):
-        return low
+    def is_enough(epsilon: float) -> bool:
+        return error_at(epsilon) <= goal
+
+    # The error of a mechanism may jump upward where another design is chosen for it, so that bisection alone could miss a
+    # smaller epsilon. The steps of a grid are looked at from below, in fine steps where the error at an end is near the goal.
+    tried, most = MIN_EPSILON, _most_epsilon(target, fixed)
+    if (found := error_at(tried)) <= goal:
+        return tried
+    if not isinstance(target, Mechanism) and is_enough(most):  # a bound decreases in epsilon
+        return _bisected(tried, most, is_enough)[1]
+    while isinstance(target, Mechanism) and tried < most:
+        before, earlier = tried, found
+        tried = min(most, tried * (COARSE_STEP if tried < FINE_FROM else FINE_STEP))
+        found = error_at(tried)
+        if math.isnan(found) and not math.isnan(earlier):  # the largest epsilon of the mechanism is in this step
+            most = tried = _bisected(before, tried, lambda epsilon: math.isnan(error_at(epsilon)))[0]
+            found = error_at(tried)
+        steepest = MARGIN * max(tried / before, math.exp((tried - before) / 2))
+        if np.fmin(earlier, found) <= goal * steepest:
+            for low, high in pairwise(np.geomspace(before, tried, PARTS + 1).tolist()):
+                if is_enough(high):
+                    return _bisected(low, high, is_enough)[1]
+    raise ValueError(f"error must be reachable with epsilon <= {most:g} and n = {people}, got {goal:g}")
+
+
+def _bisected(low: float, high: float, is_beyond: Callable[[float], bool]) -> tuple[float, float]:
+    """Return the ends of a narrow interval, of which the upper one and not the lower one is beyond a limit."""
     while high > low * (1 + 1e-9):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+        low, high = (low, middle) if is_beyond(middle) else (middle, high)
+    return low, high
 
 
 def _most_epsilon(target: Any, fixed: dict[str, Any]) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._described import chooses_again
 from .._typing import Floats
 from ..domains import categories
 from ..mechanisms import (
@@ -144,6 +145,7 @@ class FrequencyEstimate(Estimate[Floats]):
         return described if self.categories is None else {**described, "categories": labels}
 
 
+@chooses_again
 @dataclass(frozen=True)
 class Frequencies(Problem[FrequencyEstimate]):
     """Shares of categories in a population.
@@ -221,6 +223,7 @@ class Frequencies(Problem[FrequencyEstimate]):
         if label != "auto" and self.max_bits is not None:
             raise ValueError(f"max_bits must be None for mechanism={label!r}, got {self.max_bits!r}")
         if label == "auto":
+            self._set_chosen(mechanism=self.max_bits)
             mechanism = for_categories(domain.k, self.epsilon, max_bits=self.max_bits)
         elif label in CLASSES:
             mechanism = CLASSES[label](domain.k, self.epsilon)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._described import chooses_again
 from .._typing import AnyArray, Floats
 from ..domains import Ball, Box, Domain
 from ..mechanisms import L2Ball, LinfBall, Mechanism, RankCodebook, RankedSigns, SampledCube, for_ball, for_box
@@ -87,6 +88,7 @@ class VectorEstimate(Estimate[Floats]):
         return "mean", "coordinate"
 
 
+@chooses_again
 @dataclass(frozen=True)
 class VectorMean(Problem[VectorEstimate]):
     """Mean of vectors in a Euclidean ball or in a box.
@@ -187,6 +189,7 @@ class VectorMean(Problem[VectorEstimate]):
         if not isinstance(self.mechanism, Mechanism):
             name = _check.choice("mechanism", self.mechanism, ("auto", "half-space"))
             if name == "auto":
+                self._set_chosen(mechanism=None)
                 choose = for_ball if self.norm == "l2" else for_box
                 return choose(self.dim, self.epsilon, radius=radius)
             return half_spaces(self.dim, self.epsilon, radius=radius)

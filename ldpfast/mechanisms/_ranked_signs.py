@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import _check, _coins
 from .._core import privatize
+from .._described import chooses_again
 from .._typing import Floats
 from ..domains import Ball
 from ..privacy._two_level import TwoLevel
@@ -113,6 +114,7 @@ def pattern_products(signs: int, least: int) -> Floats:
     return np.asarray(products * np.outer(agree, agree))
 
 
+@chooses_again
 @dataclass(frozen=True)
 class RankedSigns(Mechanism):
     """Signs for the vectors of a public random frame: probably those that point to the vector, by the ranks of its products.
@@ -193,6 +195,7 @@ class RankedSigns(Mechanism):
     def __post_init__(self) -> None:
         dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 2, MAX_DIM), self.epsilon, self.radius)
         most = min(dim, MAX_SIGNS)
+        self._set_chosen(signs=self.signs)
         signs = most if self.signs is None else _check.integer("signs", self.signs, 2, most)
         least = best_least(signs, epsilon)
         coin = _coins.ranked_signs(epsilon, weights_of(signs), least)

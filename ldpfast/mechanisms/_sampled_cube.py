@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import _check, _coins
 from .._core import privatize
+from .._described import chooses_again
 from .._typing import AnyArray, Floats
 from ..domains import Ball
 from ..privacy._two_level import TwoLevel
@@ -91,6 +92,7 @@ def best_design(dim: int, epsilon: float, sampled: int | None, threshold: int | 
     return max(designs, key=lambda design: design[0] * _signal(design[0], design[1], epsilon) ** 2)
 
 
+@chooses_again
 @dataclass(frozen=True)
 class SampledCube(Mechanism):
     """Signs of a few sampled coordinates of a vector in a box [-r, r]^d, which share the whole `epsilon`.
@@ -174,6 +176,7 @@ class SampledCube(Mechanism):
         if self.threshold is not None:
             largest = dim if self.sampled is None else self.sampled
             _check.integer("threshold", self.threshold, 1 if self.sampled is None else largest // 2 + 1, largest)
+        self._set_chosen(sampled=self.sampled, threshold=self.threshold)
         k, threshold = best_design(dim, epsilon, self.sampled, self.threshold)
         patterns, excess = _tail(k, threshold)
         coin = _coins.of_set(epsilon, patterns, 1 << k)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import _check, _coins
 from .._core import privatize
+from .._described import chooses_again
 from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..privacy._two_level import TwoLevel
@@ -105,6 +106,7 @@ class SubsetLaw(Law):
         return rows
 
 
+@chooses_again
 @dataclass(frozen=True)
 class SubsetSelection(Mechanism):
     """Subset selection: a random set of categories that probably holds the true one.
@@ -164,6 +166,7 @@ class SubsetSelection(Mechanism):
 
     def __post_init__(self) -> None:
         k, epsilon = _check.integer("k", self.k, 2, MAX_CATEGORIES), _check.positive("epsilon", self.epsilon)
+        self._set_chosen(size=self.size)
         size = best_size(k, epsilon) if self.size is None else _check.integer("size", self.size, 1, k - 1)
         self._set(k=k, epsilon=epsilon, size=size)
         coin = _coins.of_set(epsilon, size, k)

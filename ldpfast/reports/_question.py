@@ -324,4 +324,4 @@ class Question(Described, ABC, Generic[Result]):
         return self._recipe.from_arrow(table)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return made_again, (type(self), self._parameters())
+        return made_again, (type(self), self._parameters(), self._chosen)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from dataclasses import dataclass
+import pickle
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import bounds
 from ldpfast.domains import Categories, Interval
+from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.mechanisms import Gradient, LaplaceOneHot
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.reports import Codes, Vectors
@@ -151,6 +154,7 @@ def test_sample_size_of_a_mechanism(mechanism, records):
     assert same == pytest.approx(mechanism.epsilon, rel=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("noise", ["half-space", "laplace"])
 def test_sample_size_of_a_gradient_is_that_of_its_ball(norm, noise):
@@ -186,6 +190,60 @@ class WithoutVariance(ldp.Mechanism):
 
     def privatize_block(self, records, words):
         return np.zeros((len(records), 1))
+
+
+CHOSEN = [  # mechanisms and problems that choose a design for their epsilon
+    lambda epsilon: ldp.SubsetSelection(300, epsilon),
+    lambda epsilon: ldp.SampledCube(30, epsilon),
+    lambda epsilon: ldp.SampledCube(30, epsilon, sampled=4),
+    lambda epsilon: ldp.RankedSigns(30, epsilon),
+    lambda epsilon: ldp.mechanisms.PrivUnit(30, epsilon),
+    lambda epsilon: ldp.ProjectiveGeometryResponse(300, epsilon),
+    lambda epsilon: Frequencies(300, epsilon),
+    lambda epsilon: VectorMean(30, epsilon, norm="linf"),
+]
+
+
+@each("make", CHOSEN)
+def test_a_design_is_chosen_anew_for_another_epsilon(make):
+    one, other = make(1.0), make(5.0)
+    for same in (one, copy.copy(one), pickle.loads(pickle.dumps(one)), replace(one)):
+        assert same == one
+        assert replace(same, epsilon=5.0) == other
+    assert replace(one, epsilon=5.0).fingerprint == other.fingerprint
+    assert type(one).from_dict(one.to_dict()).fingerprint == one.fingerprint
+
+
+def test_a_design_that_was_given_is_kept():
+    assert replace(ldp.SubsetSelection(300, 1.0, size=9), epsilon=5.0).size == 9
+    assert replace(ldp.SubsetSelection(300, 1.0), size=9).size == 9
+    assert replace(ldp.SampledCube(30, 1.0, sampled=4), epsilon=5.0).sampled == 4
+    described = ldp.SubsetSelection(300, 1.0).to_dict()
+    assert replace(ldp.SubsetSelection.from_dict(described), epsilon=5.0).size == described["size"]
+    with pytest.raises(ValueError, match=r"mechanism must be for k=300 and epsilon=5.0"):
+        replace(Frequencies(300, 1.0, mechanism="subset"), epsilon=5.0)
+
+
+@each("make", [CHOSEN[0], CHOSEN[1], CHOSEN[4]])
+def test_epsilon_for_does_not_depend_on_the_epsilon_of_the_mechanism(make):
+    n = bounds.sample_size(make(2.0), 0.05)
+    found = [bounds.epsilon_for(make(epsilon), 0.05, n=n) for epsilon in (0.3, 9.0)]
+    assert found[0] == found[1] <= 2.0 * (1 + 1e-3)
+    assert math.sqrt(make(found[0]).worst_variance / n) <= 0.05
+
+
+@pytest.mark.long
+def test_epsilon_for_finds_the_first_of_several_sufficient_epsilons():
+    """The variance of the worst category jumps up where the space of the points changes."""
+    mechanism = ldp.ProjectiveGeometryResponse(57, 1.0)
+    n, grid = 1000, np.geomspace(2, 4, 100)
+    errors = np.array([math.sqrt(replace(mechanism, epsilon=epsilon).worst_variance / n) for epsilon in grid])
+    up = int(np.argmax(np.diff(errors)))
+    assert errors[up + 1] > 1.1 * errors[up]
+    found = bounds.epsilon_for(mechanism, 1.005 * errors[up], n=n)
+    assert found <= grid[up]
+    with pytest.raises(ValueError, match=r"^error must be reachable with epsilon <= 40 and n = 10, got 0.01$"):
+        bounds.epsilon_for(ldp.mechanisms.PrivUnit(30, 1.0), 0.01, n=10)
 
 
 def test_sample_size_of_a_custom_mechanism():
