@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..survey import Survey, SurveyPlan
 from ._arguments import count, output_file, replaced
 from ._surveys import read_survey
 
-SURVEY_ONLY = ("html", "compare", "alpha", "power")
+SURVEY_ONLY = ("html", "compare", "alpha", "power", "shares", "response")
 
 
 def add_command(commands: Any) -> None:
@@ -49,6 +50,19 @@ def add_command(commands: Any) -> None:
         action="append",
         metavar="QUESTION=DIFFERENCE",
         help="for a survey: a difference of two groups of equal size that is to be found; can be given several times",
+    )
+    plan.add_argument(
+        "--shares",
+        action="append",
+        metavar="QUESTION=SHARES",
+        help="for a survey: the expected share of yes, shares of all labels (0.5,0.3,0.2), largest share of a label, or mean; "
+        "can be given several times. The default is the worst case",
+    )
+    plan.add_argument(
+        "--response",
+        type=float,
+        metavar="R",
+        help="for a survey: share of the people who answer what they are asked (1)",
     )
     plan.add_argument(
         "--alpha", type=float, metavar="A", help="for a survey: level of the test of one difference (0.05)"
@@ -111,15 +125,18 @@ def _plan_survey(arguments: argparse.Namespace) -> int:
     if arguments.figure is not None:
         output_file("--figure", arguments.figure, [path])
     surveys = _surveys_of(path, arguments.epsilon)
-    compare: Any = _differences(arguments.compare) if arguments.compare else True
+    compare: Any = _by_question("compare", arguments.compare, "0.05", float) if arguments.compare else True
     options: dict[str, Any] = {
-        name: getattr(arguments, name) for name in ("alpha", "power") if getattr(arguments, name) is not None
+        name: given for name in ("alpha", "power", "response") if (given := getattr(arguments, name)) is not None
     }
+    if arguments.shares:
+        options["shares"] = _by_question("shares", arguments.shares, "0.2 or way=0.5,0.3,0.2", _numbers)
     if arguments.n is None and compare is True:
         raise ValueError("--n or --compare must be given for a survey")
     # With several epsilons, the first and smallest one needs the most people.
     plans = [surveys[0].plan(arguments.n, compare=compare, **options)]
-    plans += [survey.plan(plans[0].n, compare=compare, **options) for survey in surveys[1:]]
+    people = plans[0].n if plans[0].waves is None else plans[0].waves.people
+    plans += [survey.plan(people, compare=compare, **options) for survey in surveys[1:]]
     if arguments.figure is not None:
         plans[0].plot(arguments.figure)
     if arguments.html is not None:
@@ -159,15 +176,22 @@ def _surveys_of(path: Path, epsilon: float | None) -> list[Survey]:
     return read_survey(path, parse)
 
 
-def _differences(texts: list[str]) -> dict[str, float]:
-    """Return the differences that are given on the command line, by question."""
-    found: dict[str, float] = {}
+def _by_question(option: str, texts: list[str], example: str, read: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the numbers that an option of the command line gives, by question."""
+    found: dict[str, Any] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")
         try:
-            found[name] = float(number)
+            found[name] = read(number)
         except ValueError:
             equals = ""
         if not equals:
-            raise ValueError(f"--compare must be QUESTION=DIFFERENCE, such as smoker=0.05, got {text!r}")
+            kind = "DIFFERENCE" if option == "compare" else option.upper()
+            raise ValueError(f"--{option} must be QUESTION={kind}, such as smoker={example}, got {text!r}")
     return found
+
+
+def _numbers(text: str) -> float | list[float]:
+    """Return one number, or several that are separated by commas."""
+    parts = [float(part) for part in text.split(",")]
+    return parts if len(parts) > 1 else parts[0]

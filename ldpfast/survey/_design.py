@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..mechanisms import Mechanism, SketchResponse, Window
 from ._columns import QuestionColumn
-from ._mechanisms import for_symbols, of_rare_string
+from ._mechanisms import RARE, for_symbols, of_string
 
 WORDS = 1 << 32  # random words that choose one question
 
@@ -77,7 +77,7 @@ def variance_of_answer(mechanism: Mechanism, parts: list[QuestionColumn]) -> flo
         length = mechanism.upper - mechanism.lower
         return float(mechanism.variance(mechanism.lower + length / 2)) / length**2 + 0.25
     if isinstance(mechanism, SketchResponse):
-        return of_rare_string(mechanism)
+        return float(of_string(mechanism, RARE))
     return float(mechanism.debiasing.variance(1 / math.prod(part.k for part in parts)))  # type: ignore[union-attr]
 
 

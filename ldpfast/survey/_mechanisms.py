@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 
+import numpy as np
+
+from .._typing import Floats
 from ..mechanisms import (
     Laplace,
     Mechanism,
@@ -46,11 +49,11 @@ def for_symbols(k: int, epsilon: float) -> SymbolMechanism:
     return best(makers, total_variance, tolerance=ROUNDING)
 
 
-def of_rare_string(mechanism: SketchResponse) -> float:
-    """Return the variance of one decoded answer about a string that 1 % of people have."""
+def of_string(mechanism: SketchResponse, share: float | Floats) -> Floats:
+    """Return the variance of one decoded answer about a string that a share of the people has."""
     scale = mechanism.buckets / (mechanism.buckets - 1)
     whole = whole_share(len(mechanism.prefixes))
-    return float(scale**2 * mechanism.line.variance(1 / mechanism.buckets + RARE / scale) / float(whole))
+    return np.asarray(scale**2 * mechanism.line.variance(1 / mechanism.buckets + share / scale) / float(whole))
 
 
 def uses_numbers(mechanism: Mechanism) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,44 +14,26 @@ from .. import _check
 from .._plots import CURVES, LINES, MARKERS, draw_grid, figure, text_of
 from .._table import Table
 from .._typing import Floats
-from ..mechanisms import Mechanism, SketchResponse, Window
-from ..reports import recipe_of
-from ..results import detectable_distance
 from ._columns import QuestionColumn
-from ._design import Item, MechanismMaker, answer_variances, maker
-from ._mechanisms import RARE, of_rare_string
-from ._shares import Shares
-from ._sums import Cells
+from ._design import MechanismMaker, maker
+from ._mechanisms import RARE
+from ._planned_answer import Expected, PlannedAnswer, expectations, planned_answer
 
 if TYPE_CHECKING:
-    from ._survey import Survey
+    from ._recipe import SurveyRecipe
 
 MAX_PANELS = 12  # of a plot
 
 
-def expected_variance(mechanism: Mechanism, parts: list[QuestionColumn]) -> float:
-    """Return the variance of one decoded answer, from noise and sampling.
+@dataclass(frozen=True)
+class Goals:
+    """The arguments of a plan: differences that are to be found by a test, and what is expected of the answers."""
 
-    Everybody answers, and all answers have equal shares; for numbers, half of the people are at each end. For means, it is in
-    units of the squared length of the interval. For an optional question it is the variance of the ratio (delta method).
-    """
-    if isinstance(mechanism, Window):
-        ends = np.array([mechanism.lower, mechanism.upper])
-        return float(mechanism.variance(ends).mean()) / (mechanism.upper - mechanism.lower) ** 2 + 0.25
-    if isinstance(mechanism, SketchResponse):
-        return of_rare_string(mechanism)
-    answered = math.prod(len(part.labels) for part in parts)
-    if len(parts) > 1 or not parts[0].optional:
-        return float(mechanism.debiasing.variance(1 / answered))  # type: ignore[union-attr]
-    share = np.append(np.full(answered, 1 / answered), 0.0)
-    last, all_of_them = Cells.one(answered - 1).total(), Cells.first(answered).total()
-    return float(Shares.expected(mechanism, share).ratio(last, all_of_them).stderr ** 2)  # type: ignore[arg-type]
-
-
-def sampling_variance(parts: list[QuestionColumn]) -> float:
-    """Return the variance of one answer without privacy, for the people of `expected_variance`."""
-    share = RARE if parts[0].row_bytes else 1 / math.prod(len(part.labels) for part in parts)
-    return share * (1 - share)
+    compare: Any
+    alpha: float
+    power: float
+    shares: Any
+    response: Any
 
 
 @dataclass(frozen=True)
@@ -90,7 +72,7 @@ class PlannedComparison:
     power : float
         Probability that the test finds a difference.
     smallest : ndarray, shape (questions,)
-        Smallest difference of the two groups that is found with this probability.
+        Smallest difference of the two groups that is found with this probability; infinite where no possible one is.
     differences : dict
         Differences that are to be found, by question.
     needed : dict
@@ -115,10 +97,10 @@ class SurveyPlan:
     names : tuple of str
         Names of the questions.
     stderr : ndarray, shape (questions, questions)
-        Entry [q, m - 1] is the standard error of question q where each person answers m questions: of a share where all
-        shares are equal, or of a mean where half of the people are at each end; for a `Text`, of the share of a string that
-        1 % of people have. Everybody answers, also optional questions.
-        Infinite where no mechanism exists.
+        Entry [q, m - 1] is the largest standard error of question q where each person answers m questions, over all answers
+        that people can give: that of a share near 1/2, or of a mean where half of the people are at each end. With `shares`,
+        it is the largest one of the labels if people answer so. For a `Text`, it is that of the share of a string that 1 % of
+        people have. Infinite where no mechanism exists.
     answers : int
         Number of answers per person in this survey.
     nonprivate : ndarray, shape (questions,), or None
@@ -129,6 +111,10 @@ class SurveyPlan:
         What a comparison of two groups finds, if it is planned.
     waves : PlannedWaves or None
         For a survey with waves, of which all other numbers describe one.
+    assumed : tuple of str
+        For which answers the standard error of each question holds.
+    response : tuple of float
+        Share of the people who answer each question.
 
     Examples
     --------
@@ -139,7 +125,7 @@ class SurveyPlan:
     >>> plan.stderr.shape
     (2, 2)
     >>> plan.comparison.needed
-    {'smoker': 2707}
+    {'smoker': 2826}
     """
 
     n: int
@@ -150,6 +136,8 @@ class SurveyPlan:
     units: tuple[str, ...] = ()
     comparison: PlannedComparison | None = None
     waves: PlannedWaves | None = None
+    assumed: tuple[str, ...] = ()
+    response: tuple[float, ...] = ()
 
     @property
     def expected(self) -> Floats:
@@ -234,9 +222,12 @@ class SurveyPlan:
     @property
     def note(self) -> str:
         """The line below the printed table."""
-        text = f"expected standard errors for n = {self.n:,}; * is this survey"
+        text = f"largest standard errors for n = {self.n:,}; * is this survey"
         if self.waves is not None:
-            text = f"expected standard errors of one wave, with {self.n:,} of {self.waves.people:,} people; * is this survey"
+            text = f"largest standard errors of one wave, with {self.n:,} of {self.waves.people:,} people; * is this survey"
+        if any(rate < 1 for rate in self.response):
+            low, high = 100 * min(self.response), 100 * max(self.response)
+            text += f"; {low:g} {f'to {high:g} ' * (low < high)}% of people answer"
         if self.comparison is not None:
             text += (
                 f"; differences of two groups of n / 2 people, found with probability {self.comparison.power:g} by a test at "
@@ -257,83 +248,135 @@ class SurveyPlan:
         )
 
 
-def plan(
-    items: list[Item],
-    questions: dict[str, Any],
-    makers: Sequence[MechanismMaker],
-    answers: int,
-    n: Any,
-    compare: Any,
-    alpha: float,
-    power: float,
-) -> SurveyPlan:
+def plan(recipe: SurveyRecipe, makers: Sequence[MechanismMaker], n: Any, goals: Goals) -> SurveyPlan:
     """Return the standard errors to expect from n people, and what a comparison finds.
 
     `makers` make the mechanisms for 1, 2, ... answers per person.
     """
-    variances = [
-        answer_variances(items, questions, make, answers, expected_variance) for answers, make in enumerate(makers, 1)
+    names, parts, answers = tuple(recipe.names), parts_of(recipe), recipe.answers
+    lengths, expected = lengths_of(parts), expectations(names, parts, goals.shares, goals.response)
+    here = [
+        planned_answer(mechanism, columns, each, share_asked(recipe, q, answers))
+        for q, (mechanism, columns, each) in enumerate(zip(recipe.mechanisms, parts, expected, strict=True))
     ]
-    nonprivate = np.array([sampling_variance([questions[name] for name in item.parts]) for item in items])
-    scale = np.array([questions[item.parts[0]].length if len(item.parts) == 1 else 1.0 for item in items])
-    single = np.sqrt(np.array(variances).T) * scale[:, np.newaxis]  # standard errors for one person
-    names = tuple(item.name for item in items)
-    differences = checked_differences(compare, names)
-    # Two groups of n / 2 people: the variance of a difference is 4 times that of a mean of n.
-    distance = 2 * detectable_distance(1, alpha, power) * single[:, answers - 1]
-    needed = {
-        name: _check.people("people needed", math.ceil((distance[names.index(name)] / difference) ** 2))
-        for name, difference in differences.items()
-    }
+    variances = [
+        [answer.variance for answer in here] if m == answers else variances_of(recipe, make, m, parts, expected)
+        for m, make in enumerate(makers, 1)
+    ]
+    single = np.sqrt(np.array(variances).T) * lengths[:, np.newaxis]  # standard errors for one person
+    differences = checked_differences(goals.compare, names, lengths, here)
+    needed = {}
+    for name, difference in differences.items():
+        place = names.index(name)
+        needed[name] = here[place].people_needed(difference / lengths[place], goals.alpha, goals.power)
     if n is None:
         if not needed:
             raise ValueError("n must be given unless compare has differences to be found")
         n = max(needed.values())
     n = _check.people("n", n)
-    units = tuple(unit_of([questions[part] for part in item.parts]) for item in items)
-    collisions = np.array([questions[item.parts[0]].collision_variance for item in items])
+    collisions = np.array([columns[0].collision_variance for columns in parts])
     comparison = None
-    if compare:
-        comparison = PlannedComparison(alpha, power, distance / math.sqrt(n), differences, needed)
-    stderr = np.sqrt(single**2 / n + collisions[:, np.newaxis])
-    return SurveyPlan(n, names, stderr, answers, np.sqrt(nonprivate / n) * scale, units, comparison)
-
-
-def plan_waves(survey: Survey, n: Any, compare: Any, alpha: float, power: float) -> SurveyPlan:
-    """Return the standard errors to expect from n people of a survey with waves, each of whom answers in some of them."""
-    panel, items, questions = (
-        recipe_of(survey).series.panel,
-        recipe_of(survey).items,
-        cast(dict[str, Any], recipe_of(survey).declared),
+    if goals.compare:
+        smallest = np.array([answer.smallest_difference(n, goals.alpha, goals.power) for answer in here])
+        comparison = PlannedComparison(goals.alpha, goals.power, lengths * smallest, differences, needed)
+    return SurveyPlan(
+        n,
+        names,
+        np.sqrt(single**2 / n + collisions[:, np.newaxis]),
+        answers,
+        np.sqrt(np.array([answer.sampling for answer in here]) / n) * lengths,
+        tuple(unit_of(columns) for columns in parts),
+        comparison,
+        None,
+        tuple(assumption(name, columns, goals.shares) for name, columns in zip(names, parts, strict=True)),
+        tuple(each.response for each in expected),
     )
+
+
+def parts_of(recipe: SurveyRecipe) -> list[list[QuestionColumn]]:
+    """Return the columns that each asked question combines."""
+    return [[recipe.declared[name] for name in item.parts] for item in recipe.items]
+
+
+def lengths_of(parts: Sequence[Sequence[QuestionColumn]]) -> Floats:
+    """Return the units of the variances of a plan: the lengths of the ranges of the answers."""
+    return np.array([columns[0].length if len(columns) == 1 else 1.0 for columns in parts])
+
+
+def share_asked(recipe: SurveyRecipe, q: int, answers: int) -> float:
+    """Return the share of the people who are asked a question, if each person answers a number of them."""
+    return float(recipe.items[q].weight) if answers == 1 else answers / len(recipe.items)
+
+
+def variances_of(
+    recipe: SurveyRecipe,
+    make: MechanismMaker,
+    answers: int,
+    parts: Sequence[list[QuestionColumn]],
+    expected: Sequence[Expected],
+) -> list[float]:
+    """Return the variance of the answer to each question for one person; infinite where no coin can certify epsilon."""
+    found = []
+    for q, (columns, each) in enumerate(zip(parts, expected, strict=True)):
+        try:
+            mechanism = make(columns)
+        except ValueError:
+            found.append(math.inf)
+            continue
+        found.append(planned_answer(mechanism, columns, each, share_asked(recipe, q, answers)).variance)
+    return found
+
+
+def assumption(name: str, parts: Sequence[QuestionColumn], shares: Any) -> str:
+    """Return for which answers a planned standard error holds."""
+    if shares is not None and name in shares:
+        return "as expected"
+    return "any answers" if parts[0].has_symbols else f"a string of {100 * RARE:g} % of people"
+
+
+def plan_waves(
+    recipe: SurveyRecipe, makers: Sequence[MechanismMaker], epsilon: float, n: Any, goals: Goals
+) -> SurveyPlan:
+    """Return the standard errors to expect from n people of a survey with waves, each of whom answers in some of them.
+
+    `epsilon` is that of all waves together.
+    """
+    panel, parts = recipe.series.panel, parts_of(recipe)
     assert panel is not None
     in_wave = None
     if n is not None:
         in_wave = _check.people("n", n) * panel.turns // panel.waves
         if not in_wave:
             raise ValueError(f"n must be at least {-(-panel.waves // panel.turns)}, one person per wave, got {n}")
-    one = plan(items, questions, survey._makers, survey.answers, in_wave, compare, alpha, power)
+    one = plan(recipe, makers, in_wave, goals)
     people = -(-one.n * panel.waves // panel.turns) if n is None else int(n)
-    scale = np.array([questions[item.parts[0]].length if len(item.parts) == 1 else 1.0 for item in items])
-    split = maker(survey.epsilon / panel.waves, survey.answers)
-    alone = answer_variances(items, questions, split, survey.answers, expected_variance)
+    expected = expectations(recipe.names, parts, goals.shares, goals.response)
+    alone = variances_of(recipe, maker(epsilon / panel.waves, recipe.answers), recipe.answers, parts, expected)
+    split = np.sqrt(np.array(alone) / people) * lengths_of(parts)
     pooled = one.expected / math.sqrt(panel.waves) if panel.turns == 1 else None
-    waves = PlannedWaves(
-        people, one.expected, math.sqrt(2) * one.expected, pooled, np.sqrt(np.array(alone) / people) * scale
-    )
-    return replace(one, waves=waves)
+    return replace(one, waves=PlannedWaves(people, one.expected, math.sqrt(2) * one.expected, pooled, split))
 
 
-def checked_differences(compare: Any, names: Sequence[str]) -> dict[str, float]:
+def checked_differences(
+    compare: Any, names: Sequence[str], lengths: Floats, planned: Sequence[PlannedAnswer]
+) -> dict[str, float]:
     """Return the differences that a comparison is to find, by question."""
     if compare is None or isinstance(compare, bool):
         return {}
     if not isinstance(compare, Mapping):
         raise TypeError(f"compare must be a bool or a mapping from questions to differences, got {compare!r}")
-    for name in compare:
+    found = {}
+    for name, difference in compare.items():
         if name not in names:
             raise ValueError(f"compare must be of the questions {', '.join(map(repr, names))}, got {name!r}")
-    return {name: _check.positive(f"compare[{name!r}]", difference) for name, difference in compare.items()}
+        place = names.index(name)
+        most = lengths[place] * planned[place].largest_difference
+        found[name] = _check.positive(f"compare[{name!r}]", difference)
+        if found[name] > most:
+            raise ValueError(
+                f"compare[{name!r}] must be at most {most:g}, the largest possible difference of two groups, got {difference!r}"
+            )
+    return found
 
 
 def unit_of(parts: Sequence[QuestionColumn]) -> str:

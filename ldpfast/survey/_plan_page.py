@@ -48,17 +48,20 @@ def plan_page(surveys: Sequence[Survey], plans: Sequence[SurveyPlan], title: str
         Title of the page.
     """
     survey, plan = surveys[0], plans[0]
+    of_wave = " of one wave" * (plan.waves is not None)
     parts = [
         f"<h1>{html.escape(title)}</h1>",
-        f"<p>{_counted(len(plan.names), 'question')} to {_counted(plan.n, 'person', 'people')}. {_answers_text(survey)}</p>",
+        f"<p>{_counted(len(plan.names), 'question')} to {_counted(_people(plan), 'person', 'people')}. "
+        f"{_answers_text(survey)}</p>",
         "<h2>What people are asked</h2>",
         _scrolled(_questions_table(survey)),
         "<h2>The promise to each person</h2>",
         *_promise(surveys),
         "<h2>How precise the results will be</h2>",
         *_precision(surveys, plans),
+        *_waves(survey, plan),
         "<h2>Pictures</h2>",
-        "<p>Expected standard errors against the number of people"
+        f"<p>Largest standard errors against the number of people{of_wave}"
         f"{' for the question with the largest one' * (len(surveys) > 1)}. Dashed lines are without privacy, where everybody "
         "answers all questions. Both axes are logarithmic.</p>",
         _picture(surveys, plans),
@@ -82,6 +85,11 @@ def plan_page(surveys: Sequence[Survey], plans: Sequence[SurveyPlan], title: str
 
 
 # Questions and promise ------------------------------------------------------------------------------------------------
+
+
+def _people(plan: SurveyPlan) -> int:
+    """Return the number of all people, in all waves together."""
+    return plan.n if plan.waves is None else plan.waves.people
 
 
 def _counted(number: int, one: str, many: str = "") -> str:
@@ -168,19 +176,56 @@ def _precision(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list[s
             columns[f"epsilon {survey.epsilon:g}"] = other.expected.tolist()
     assert plan.nonprivate is not None
     columns["without privacy"] = plan.nonprivate.tolist()
-    note = (
-        "<p>Standard errors are for a share where all answers are equally frequent, and of a mean where half of the "
-        "people are at each end; others are smaller. Without privacy, everybody answers all questions.</p>"
+    known = [name for name, assumed in zip(plan.names, plan.assumed, strict=True) if assumed == "as expected"]
+    note = "No standard error is larger, whatever people answer"
+    if known:
+        note += f", but for the questions {', '.join(known)}: theirs are for the answers that are expected"
+    texts = [name for name, assumed in zip(plan.names, plan.assumed, strict=True) if assumed.startswith("a string")]
+    if texts:
+        note += f"; those of the texts {', '.join(texts)} are for a text that 1 % of people have"
+    note += f". {_response_text(plan)} Without privacy, everybody answers all questions."
+    return [_scrolled(Table(columns)._html()), f"<p>{html.escape(note)}</p>"]
+
+
+def _response_text(plan: SurveyPlan) -> str:
+    """Return how many people are assumed to answer."""
+    if all(rate == 1 for rate in plan.response):
+        return "All people are assumed to answer; if fewer do, standard errors are larger."
+    if len(set(plan.response)) == 1:
+        return f"{100 * plan.response[0]:g} % of the people who are asked are assumed to answer."
+    rates = ", ".join(f"{100 * rate:g} % {name}" for name, rate in zip(plan.names, plan.response, strict=True))
+    return f"Of the people who are asked, so many are assumed to answer: {rates}."
+
+
+def _waves(survey: Survey, plan: SurveyPlan) -> list[str]:
+    """Return what is known about the waves of a survey, as paragraphs and a table; nothing for a survey without waves."""
+    if plan.waves is None:
+        return []
+    waves, turns = survey.waves, survey.turns
+    turn = "one of them" if turns == 1 else f"{turns} of them"
+    text = (
+        f"<p>The survey has {waves} waves{' in each period' * bool(survey.open_ended)}. Each of the "
+        f"{plan.waves.people:,} people answers in {turn}, drawn at random, so that a wave has {plan.n:,} people. Precision and "
+        "differences on this page are those of one wave, and the promise is for all waves"
+        f"{' of a period' * bool(survey.open_ended)} together.</p>"
     )
-    return [_scrolled(Table(columns)._html()), note]
+    columns: dict[str, list[Any]] = {"question": list(plan.names), "unit": list(plan.units)}
+    columns["one wave"] = plan.waves.stderr.tolist()
+    columns["difference of two waves"] = plan.waves.difference.tolist()
+    if plan.waves.pooled is not None:
+        columns["all waves together"] = plan.waves.pooled.tolist()
+    columns["one wave, if everybody answered with a part of epsilon"] = plan.waves.split.tolist()
+    return ["<h2>Waves</h2>", text, _scrolled(Table(columns)._html())]
 
 
 def _differences(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list[str]:
     first = plans[0].comparison
     assert first is not None
+    of_wave = " of one wave" * (plans[0].waves is not None)
     text = (
-        f"<p>If the people are divided into two groups of equal size, a test at level {first.alpha:g} finds the following "
-        f"differences with probability {first.power:g}. Smaller ones are likely to be missed.</p>"
+        f"<p>If the people{of_wave} are divided into two groups of equal size, a test at level {first.alpha:g} finds "
+        f"the following differences with probability {first.power:g}. Smaller ones are likely to be missed. The difference is "
+        "one of a share of yes, of a mean, or of the share of one label while the others change by equal parts of it.</p>"
     )
     columns: dict[str, list[Any]] = {"question": list(plans[0].names), "unit": list(plans[0].units)}
     for survey, plan in zip(surveys, plans, strict=True):

@@ -189,8 +189,10 @@ class Survey(Question[SurveyResult]):
         compare: bool | Mapping[str, float] | None = None,
         alpha: float = 0.05,
         power: float = 0.8,
+        shares: Mapping[str, Any] | None = None,
+        response: float | Mapping[str, float] = 1.0,
     ) -> SurveyPlan:
-        """Return the standard errors to expect, for every number of answers per person.
+        """Return the largest standard errors to expect, for every number of answers per person.
 
         Parameters
         ----------
@@ -205,24 +207,37 @@ class Survey(Question[SurveyResult]):
             Level of the two-sided test of one difference, in (0, 1). With many questions, divide it by their number.
         power : float, default 0.8
             Probability that the test finds the difference, in (alpha, 1).
+        shares : mapping, optional
+            What is expected of the answers, by question: the share of yes; the shares of all labels, in their order or by
+            label, or the largest one that a label may have; the share of a text; a mean. The default is the worst case, apart
+            from texts, which 1 % of people have.
+        response : float or mapping of str to float, default 1.0
+            Share of the people who answer the questions that they are asked, in (0, 1], for all or by question. Those who do
+            not answer an optional question send "no answer"; otherwise they send nothing.
 
         Returns
         -------
         plan : SurveyPlan
-            With equal shares of all answers; for means, half of the people at each end. Everybody is assumed to answer, so that
-            optional questions and others are comparable: where a part of the people does not answer an optional question,
-            its standard error is larger.
+            The standard errors are upper bounds under these assumptions.
 
         Raises
         ------
         TypeError, ValueError
-            If `n` is not an integer in [1, 2^53]; if `compare` has other questions or differences that are not > 0; if
-            `alpha` or `power` are out of range; if 2^53 people are not enough for a difference.
+            If `n` is not an integer in [1, 2^53]; if `compare` has other questions, or differences that are not > 0 or larger
+            than possible; if `alpha` or `power` are out of range; if `shares` or `response` have other questions or are not
+            such numbers; if 2^53 people are not enough for a difference.
+
+        Notes
+        -----
+        The power is that of ``a - b`` (`survey.compare`) for a share of yes or a mean, which is the difference of the groups
+        around the worst or the expected share. For several labels it is that of `survey.two_sample` where one share
+        differs by the difference and the others by equal parts of it, with asymptotic distributions: in simulations it was 0.77
+        to 0.84 for a planned 0.8. In small studies all tests are discrete, and the power of a single number can be larger.
         """
+        goals = _plan.Goals(compare, alpha, power, shares, response)
         if self.waves is not None and self.wave is None:
-            return _plan.plan_waves(self, n, compare, alpha, power)
-        items, asked = self._recipe.items, self._recipe.declared
-        return _plan.plan(items, asked, self._makers, self.answers, n, compare, alpha, power)
+            return _plan.plan_waves(self._recipe, self._makers, self.epsilon, n, goals)
+        return _plan.plan(self._recipe, self._makers, n, goals)
 
     def in_wave(self, wave: int) -> Survey:
         """Return the survey of one wave. What it counts, saves and estimates belongs to this wave.

@@ -40,7 +40,7 @@ def test_numbers_in_comments_are_right():
     """Whole numbers are exact; other numbers are rounded as on the page."""
     assert bounds.sample_size(bounds.mean_l2, 0.01, dim=10, epsilon=1.0) == 6998
     assert bounds.sample_size(bounds.mean_l2, 0.01, side="lower", dim=10, epsilon=1.0) == 288
-    assert bounds.plan_test(SignBit(0, 1, epsilon=1.0), 0.02) == 91_885
+    assert bounds.plan_test(SignBit(0, 1, epsilon=1.0), 0.02) == 92_404
     found = bounds.mean_l2(n=10_000, dim=10, epsilon=1.0)
     rounded = [float(f"{x:.1g}") for x in (found.lower, found.upper, found.nonprivate, found.rate)]
     assert rounded == [3e-4, 7e-3, 1e-4, 1e-3]

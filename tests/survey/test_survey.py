@@ -208,9 +208,18 @@ def test_explicit_equal_weights_are_another_description_of_the_same_reports():
 # Planning -------------------------------------------------------------------------------------------------------------
 
 
+def equal_shares(survey: Survey) -> dict:
+    """Equal shares of the labels of all questions, apart from tables."""
+    return {
+        name: [1 / len(question.labels)] * len(question.labels)
+        for name, question in survey.column_questions.items()
+        if name in survey.mechanisms and column_of(question).quantity == "share"
+    }
+
+
 def test_the_plan_predicts_the_standard_errors():
     survey, n = SURVEYS["optional"], 30 * ROWS
-    plan = survey.plan(n)
+    plan = survey.plan(n, shares=equal_shares(survey))
     result = Survey(questions(), 3.0).run(people(n), rng=1)
     for name, expected in zip(plan.names, plan.stderr[:, 0], strict=True):
         if name not in ("age and smoking", "region and income"):
@@ -228,7 +237,8 @@ def test_the_plan_has_one_assumption_for_optional_and_required_questions(epsilon
     asked |= {"x": Mean(0, 10), "x?": Mean(0, 10, optional=True)}
     cells = {"yes": np.arange(n) % 2, "way": np.arange(n) % 3, "many": np.arange(n) % 40, "x": np.arange(n) % 2 * 10.0}
     survey = Survey(asked, epsilon)
-    plan, result = survey.plan(n), survey.run({name: cells[name.rstrip("?")] for name in asked}, rng=1)
+    plan = survey.plan(n, shares=equal_shares(survey))
+    result = survey.run({name: cells[name.rstrip("?")] for name in asked}, rng=1)
     for name, expected in zip(plan.names, plan.stderr[:, 0], strict=True):
         assert np.mean(result[name].stderr) == pytest.approx(expected, rel=0.08)
     errors = dict(zip(plan.names, plan.stderr[:, 0], strict=True))
@@ -238,8 +248,11 @@ def test_the_plan_has_one_assumption_for_optional_and_required_questions(epsilon
 
 def test_the_plan_has_standard_errors_without_privacy():
     questions = {"a": YesNo(optional=True), "b": Choice(4), "c": Mean(0, 20), "d": Cross("a", "b")}
-    plan = Survey(questions, 1.0).plan(100)
-    expected = [0.05, (3 / 16 / 100) ** 0.5, 1.0, (7 / 64 / 100) ** 0.5]
+    worst = Survey(questions, 1.0).plan(100)
+    np.testing.assert_allclose(worst.nonprivate, [0.05, 0.05, 1.0, 0.05], rtol=1e-12)
+    shares = {"b": [0.25] * 4, "d": np.full((3, 4), 1 / 12)}
+    plan = Survey(questions, 1.0).plan(100, shares=shares)
+    expected = [0.05, (3 / 16 / 100) ** 0.5, 1.0, (11 / 144 / 100) ** 0.5]
     np.testing.assert_allclose(plan.nonprivate, expected, rtol=1e-12)
     assert plan.table["without privacy"] == plan.nonprivate.tolist()
     assert (plan.stderr.min(axis=1) > plan.nonprivate).all()
@@ -248,7 +261,7 @@ def test_the_plan_has_standard_errors_without_privacy():
 def test_splitting_epsilon_costs_what_the_theory_says():
     # Ten questions at epsilon 1, optimized unary encoding: splitting costs 10.9 times the variance of sampling.
     survey = Survey({str(i): Choice(1000) for i in range(10)}, 1.0)
-    plan = survey.plan(1000)
+    plan = survey.plan(1000, shares=equal_shares(survey))
     assert (plan.stderr[0, 9] / plan.stderr[0, 0]) ** 2 == pytest.approx(10.9, abs=0.1)
     assert plan.answers == 1
 
