@@ -209,7 +209,7 @@ def _people_of_quadratic_form(
     limit = float(chdtri(df, alpha))
 
     def is_found(people: int) -> bool:
-        return _exceeds(weights, people / groups * means, limit) >= power
+        return _exceeds(weights, people // groups * means, limit) >= power
 
     high = groups
     while not is_found(high):

@@ -223,7 +223,7 @@ class Frequencies(Problem[FrequencyEstimate]):
         if label != "auto" and self.max_bits is not None:
             raise ValueError(f"max_bits must be None for mechanism={label!r}, got {self.max_bits!r}")
         if label == "auto":
-            self._set_chosen(mechanism=self.max_bits)
+            self._set_chosen(mechanism=self.max_bits)  # with a limit, which is not kept, it is not chosen again
             mechanism = for_categories(domain.k, self.epsilon, max_bits=self.max_bits)
         elif label in CLASSES:
             mechanism = CLASSES[label](domain.k, self.epsilon)

@@ -175,6 +175,14 @@ def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> Fo
     TypeError, ValueError
         If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits.
 
+    Notes
+    -----
+    The criterion is the total variance, the same for all data, in which many rare categories count most. The category with the
+    largest variance is one with a share near 1/2 (`Mechanism.worst_variance`). Its variance can be larger than with a
+    mechanism that is chosen for it: 1.4 times for epsilon up to 1, 1.9 times up to 2, and 2.9 times up to 4, for at most 4096
+    categories. To be within 1.15 times of it would cost up to 1.1, 1.5 and 2.5 times the total. Where `worst_variance` jumps
+    up with epsilon, another design has a smaller total.
+
     Warns
     -----
     UserWarning

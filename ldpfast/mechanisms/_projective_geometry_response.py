@@ -62,7 +62,8 @@ class ProjectiveGeometryResponse(SetResponse):
     length : int
         Number t of elements of a vector. There are K = (q^t - 1) / (q - 1) points, k <= K <= 2^26. The space is the one
         with the smallest total variance; above 2^24 points, the one with the fewest points among those whose total variance
-        is at most 1 % above the smallest one.
+        is at most 1 % above the smallest one. Where another space is chosen for a larger `epsilon`, the total is smaller, but
+        `worst_variance`, that of a share near 1/2, can jump up.
 
     Raises
     ------

@@ -87,12 +87,13 @@ def best_answers(items: list[Item], columns: dict[str, QuestionColumn], epsilon:
     return min(numbers, key=lambda m: sum(answer_variances(items, columns, maker(epsilon, m), m)))
 
 
+def share_asked(items: list[Item], item: Item, answers: int) -> float:
+    """Return the share of the people who are asked a question, if each person answers a number of the questions."""
+    return float(item.weight) if answers == 1 else answers / len(items)
+
+
 def answer_variances(
-    items: list[Item],
-    columns: dict[str, QuestionColumn],
-    make: MechanismMaker,
-    answers: int,
-    variance: Callable[[Mechanism, list[QuestionColumn]], float] = variance_of_answer,
+    items: list[Item], columns: dict[str, QuestionColumn], make: MechanismMaker, answers: int
 ) -> list[float]:
     """Return the variance of each estimate times the number of people; infinite where no coin can certify epsilon."""
     found = []
@@ -103,6 +104,5 @@ def answer_variances(
         except ValueError:
             found.append(math.inf)
             continue
-        share = float(item.weight) if answers == 1 else answers / len(items)
-        found.append(variance(mechanism, parts) / share)
+        found.append(variance_of_answer(mechanism, parts) / share_asked(items, item, answers))
     return found

@@ -39,9 +39,12 @@ def for_number(lower: float, upper: float, epsilon: float) -> Window | None:
 
 @lru_cache(maxsize=1024)
 def for_symbols(k: int, epsilon: float) -> SymbolMechanism:
-    """Return the mechanism for k symbols with the smallest total variance of the estimated shares.
+    """Return the mechanism for k symbols with the smallest total variance of the estimated shares, as `for_categories`.
 
-    Their covariances have a simple form (`Response`), which margins, conditional shares and pooled answers need.
+    Plans have the standard error of the worst share.
+
+    The covariances of these mechanisms have a simple form (`Response`), which margins, conditional shares and pooled
+    answers need.
     """
     makers: list[Callable[[], SymbolMechanism]] = [partial(RandomizedResponse, k, epsilon)]
     if not is_response_best(k, epsilon):

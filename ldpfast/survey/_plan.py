@@ -14,8 +14,9 @@ from .. import _check
 from .._plots import CURVES, LINES, MARKERS, draw_grid, figure, text_of
 from .._table import Table
 from .._typing import Floats
+from ..results import detectable_distance
 from ._columns import QuestionColumn
-from ._design import MechanismMaker, maker
+from ._design import MechanismMaker, maker, share_asked
 from ._mechanisms import RARE
 from ._planned_answer import Expected, PlannedAnswer, expectations, planned_answer
 
@@ -34,6 +35,9 @@ class Goals:
     power: float
     shares: Any
     response: Any
+
+    def __post_init__(self) -> None:
+        detectable_distance(1, self.alpha, self.power)  # checks both
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,8 @@ class SurveyPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as types for JSON."""
-        described = {"n": self.n, "answers": self.answers, "stderr": self.table.to_dict()}
+        described: dict[str, Any] = {"n": self.n, "answers": self.answers, "stderr": self.table.to_dict()}
+        described |= {"assumed": list(self.assumed), "response": list(self.response)}
         if self.comparison is not None:
             described |= {"alpha": self.comparison.alpha, "power": self.comparison.power}
         return described
@@ -256,8 +261,8 @@ def plan(recipe: SurveyRecipe, makers: Sequence[MechanismMaker], n: Any, goals: 
     names, parts, answers = tuple(recipe.names), parts_of(recipe), recipe.answers
     lengths, expected = lengths_of(parts), expectations(names, parts, goals.shares, goals.response)
     here = [
-        planned_answer(mechanism, columns, each, share_asked(recipe, q, answers))
-        for q, (mechanism, columns, each) in enumerate(zip(recipe.mechanisms, parts, expected, strict=True))
+        planned_answer(mechanism, columns, each, share_asked(recipe.items, item, answers))
+        for item, mechanism, columns, each in zip(recipe.items, recipe.mechanisms, parts, expected, strict=True)
     ]
     variances = [
         [answer.variance for answer in here] if m == answers else variances_of(recipe, make, m, parts, expected)
@@ -303,11 +308,6 @@ def lengths_of(parts: Sequence[Sequence[QuestionColumn]]) -> Floats:
     return np.array([columns[0].length if len(columns) == 1 else 1.0 for columns in parts])
 
 
-def share_asked(recipe: SurveyRecipe, q: int, answers: int) -> float:
-    """Return the share of the people who are asked a question, if each person answers a number of them."""
-    return float(recipe.items[q].weight) if answers == 1 else answers / len(recipe.items)
-
-
 def variances_of(
     recipe: SurveyRecipe,
     make: MechanismMaker,
@@ -317,13 +317,13 @@ def variances_of(
 ) -> list[float]:
     """Return the variance of the answer to each question for one person; infinite where no coin can certify epsilon."""
     found = []
-    for q, (columns, each) in enumerate(zip(parts, expected, strict=True)):
+    for item, columns, each in zip(recipe.items, parts, expected, strict=True):
         try:
             mechanism = make(columns)
         except ValueError:
             found.append(math.inf)
             continue
-        found.append(planned_answer(mechanism, columns, each, share_asked(recipe, q, answers)).variance)
+        found.append(planned_answer(mechanism, columns, each, share_asked(recipe.items, item, answers)).variance)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,6 +83,29 @@ def test_a_survey_has_the_smallest_total_variance_of_exact_covariances(k, epsilo
 def test_the_total_variance_is_the_sum_of_the_variances_of_all_shares():
     for mechanism in candidates(20, 1.0):
         assert total_variance(mechanism) == pytest.approx(float(mechanism.variance(7).sum()), rel=1e-12)
+
+
+def test_the_variance_of_the_worst_share_is_what_the_page_says():
+    """For sets of every size; `for_categories` and surveys have those of the smallest total variance."""
+    page = (Path(__file__).parents[2] / "docs" / "choosing.md").read_text()
+    table = page.partition("| epsilon | variance of the worst share |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert len(table) == 6
+    for row in table:
+        epsilon, worst, cost = (float(cell) for cell in row.strip("| ").split(" | "))
+        found = [(1.0, 1.0)]
+        for k in (5, 7, 8, 9, 10, 11, 18, 29, 64, 150, 500, 4096):
+            sizes = np.unique(np.append(np.geomspace(1, k / 2, 60).round(), np.arange(1, min(60, k // 2) + 1)))
+            p = sizes * np.exp(epsilon) / (sizes * np.exp(epsilon) + k - sizes)
+            q = (sizes - p) / (k - 1)
+            middle = np.clip(0.5, q, p)
+            largest = middle * (1 - middle) / (p - q) ** 2
+            total = (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
+            chosen = for_categories(k, epsilon)
+            assert total_variance(chosen) <= total.min() * 1.001
+            good = largest <= 1.15 * largest.min()
+            found.append((chosen.worst_variance / largest.min(), total[good].min() / total.min()))
+        assert np.max(found, axis=0) == pytest.approx([worst, cost], rel=0.02)
+        assert np.max(found, axis=0)[0] <= worst * 1.001
 
 
 @pytest.mark.parametrize("max_bits, kind", [(8, ldp.HadamardResponse), (9, ldp.ProjectiveGeometryResponse)])

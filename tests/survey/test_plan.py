@@ -247,6 +247,8 @@ def test_standard_errors_are_upper_bounds():
     half = survey.plan(1000, response=0.5)
     assert half.expected[0] == pytest.approx(survey.plan(500).expected[0], rel=1e-12)
     assert "50 % of people answer" in repr(half)
+    assert half.to_dict()["response"] == [0.5] * 4
+    assert plan.to_dict()["assumed"] == ["any answers"] * 4
 
 
 def test_shares_can_be_given_in_several_forms():
@@ -260,6 +262,19 @@ def test_shares_can_be_given_in_several_forms():
     assert expected("smoker", 0.2) == expected("smoker", [0.8, 0.2]) < expected("smoker", 0.5)
     assert expected("visits", 1.0) < expected("visits", 10)
     assert survey.plan(4, compare=True).comparison.smallest.tolist() == [math.inf] * 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("null, other", [([0.9, 0.05, 0.03, 0.02], [0.25] * 4), ([0.25] * 4, [0.9, 0.05, 0.03, 0.02])])
+def test_one_group_with_several_labels_has_the_planned_power(null, other):
+    """The variances of the hypothesis and of the alternative differ much. Misses powers that are off by 0.08."""
+    mechanism = Survey({"q": Choice(4)}, 1.0).mechanisms["q"]
+    n = bounds.plan_test(mechanism, (null, other), groups=1)
+    found = []
+    for seed in range(400):
+        answer = column_of(Choice(4)).answer(shares_of(ldp.simulate(mechanism, other, n, rng=seed)), 1)
+        found.append(answer.goodness_of_fit(null, rng=seed).pvalue < 0.05)
+    assert abs(np.mean(found) - 0.8) <= 0.08
 
 
 def test_one_group_needs_fewer_people():
@@ -342,6 +357,12 @@ def test_one_group_needs_fewer_people():
         (lambda: bounds.plan_test(MECHANISMS[0], (BEFORE, AFTER), power=0.04), ValueError, "power must be above 0.05"),
         (lambda: Survey(QUESTIONS, 1.0).plan(10, compare=0.1), TypeError, "compare must be a bool or a mapping"),
         (lambda: Survey(QUESTIONS, 1.0).plan(10, compare=True, alpha=2), ValueError, "alpha must be"),
+        (lambda: Survey({"a": YesNo()}, 1.0).plan(10, compare=True, alpha=2), ValueError, "alpha must be"),
+        (
+            lambda: Survey({"a": YesNo()}, 1.0).plan(compare={"a": 0.1}, power=0.01),
+            ValueError,
+            "power must be above alpha",
+        ),
         (lambda: Survey(QUESTIONS, 1.0).plan(compare={"smoker": 1e-9}), ValueError, "people needed must be"),
         (lambda: bounds.plan_test("mean", 0.1), TypeError, "target must be a survey or a mechanism, got str"),
         (lambda: bounds.plan_test(Survey(QUESTIONS, 1.0), 0.1), TypeError, "effect must be a mapping"),
