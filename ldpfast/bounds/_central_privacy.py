@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
-from ..privacy import concentrated_rho, gaussian_sigma, kl_for_tv
+from ..privacy import gaussian_sigma
 from ._bound import Number, _plain, check_epsilon, check_n
 from ._methods import tv_from_kl
 
@@ -121,13 +121,9 @@ def noise_factor(privacy: CentralPrivacy, n: Floats, dim: Floats) -> Floats:
     if privacy.definition == "kl":
         return np.asarray(GRID * 2 * dim / (n**2 * privacy.epsilon))
     if privacy.definition == "approximate":
-        one = _distinct(gaussian_sigma, privacy.epsilon, privacy.delta)
-        several = np.sqrt(0.5 / _distinct(concentrated_rho, privacy.epsilon, privacy.delta))
-        ratio = np.where(dim == 1, one, several)
+        ratio = _distinct(gaussian_sigma, privacy.epsilon, privacy.delta)
         return np.asarray(GRID * 4 * dim * (ratio / n) ** 2)
     from scipy.special import ndtri
 
     with np.errstate(divide="ignore"):
-        one = 1 / ndtri((1 + privacy.epsilon) / 2) ** 2
-        several = 2 / np.asarray(kl_for_tv(privacy.epsilon))
-    return np.asarray(GRID * dim * np.where(dim == 1, one, several) / n**2)
+        return np.asarray(GRID * dim / (ndtri((1 + privacy.epsilon) / 2) * n) ** 2)

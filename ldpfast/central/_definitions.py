@@ -10,12 +10,16 @@ from fractions import Fraction
 from typing import ClassVar
 
 from .. import _check, _coins
-from ..privacy import Guarantee, concentrated_rho, gaussian_delta, kl_for_tv
+from ..privacy import Guarantee, concentrated_rho, gaussian_delta, gaussian_sigma, kl_for_tv
 from ._noise import STEPS, BallNoise, GaussianNoise, Grid, LaplaceNoise, Noise
 
 LEAST, MOST = 1e-18, 1e18  # range of epsilon and of truncation radii: their squares are normal numbers
 MAX_EPSILON = 64.0  # for Laplace noise; beyond, a coin of 128 bits is rounded to zero
 MAX_VARIANCE = 1 << 48
+SMOOTHING = (
+    8  # part of the variance, in squared steps, at which discrete and continuous noise differ by less than 1e-68
+)
+MARGIN = 1e-12  # relative, for this difference in all coordinates and for the rounding of doubles
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,7 @@ class GaussianDefinition(Definition):
     def _least_variance(self, grid: Grid) -> int:
         """Return the least variance parameter that satisfies the definition on a grid."""
         if grid.dim > 1:
-            return self._by_divergence(grid)
+            return min(self._by_divergence(grid), self._by_curve(grid))
         epsilon, allowed = self._hockey_stick()
         low, high = 0, 1
         while high <= MAX_VARIANCE and discrete_delta(epsilon, grid.span, math.sqrt(high)) > allowed:
@@ -162,13 +166,27 @@ class GaussianDefinition(Definition):
         """
         return max(1, math.ceil(grid.l2_squared / (2 * Fraction(self._divergence()))))
 
+    def _by_curve(self, grid: Grid) -> int:
+        """Return a variance parameter for which the exact curve of continuous noise satisfies the definition.
+
+        Discrete noise follows from continuous noise with a variance that is smaller by `SMOOTHING`, by a random rounding that
+        commutes with shifts by integers. So it has at most the hockey-stick divergence of that one.
+        """
+        epsilon, delta = self._hockey_stick()
+        square = grid.l2_squared
+        shift = math.nextafter(math.sqrt(square), math.inf)  # the square is rounded to a double, and so is the root
+        sigma = float(gaussian_sigma(epsilon * (1 - MARGIN), delta * (1 - MARGIN), sensitivity=shift))
+        if math.isinf(sigma):
+            return MAX_VARIANCE + 1
+        return math.ceil(Fraction(sigma) ** 2) + SMOOTHING
+
     @abstractmethod
     def _divergence(self) -> float:
         """Return a bound on the Kullback-Leibler divergence that implies the definition."""
 
     @abstractmethod
     def _hockey_stick(self) -> tuple[float, float]:
-        """Return epsilon and delta of the approximate privacy equivalent to the definition, for one coordinate."""
+        """Return epsilon and delta of the approximate privacy equivalent to the definition."""
 
 
 class Approximate(GaussianDefinition):

@@ -176,7 +176,7 @@ def _orders(shape: tuple[int, ...], holds: Callable[[Floats], Any]) -> tuple[Flo
 def concentrated_delta(epsilon: ArrayLike, *, rho: ArrayLike) -> Any:
     """Return the delta at a given epsilon that zero-concentrated privacy guarantees.
 
-    Integer normal noise in several dimensions is certified in this way.
+    The rho of several releases adds up. Integer normal noise of a variance has the same rho as continuous noise.
 
     Parameters
     ----------
