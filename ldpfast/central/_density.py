@@ -15,7 +15,8 @@ from .._random import open_stream
 from .._typing import AnyArray, Floats
 from ..estimation import project_simplex
 from ..privacy import Guarantee
-from ..results import SHARES, Estimate, Normal
+from ..results import SHARES, Estimate
+from ._count_limits import NoisyCounts
 from ._noise import MAX_NOISE, laplace_numbers
 from ._records import PIECE_NUMBERS, array, invalid_error
 
@@ -92,7 +93,8 @@ class CubeHistogram(Estimate[Floats]):
         Returns
         -------
         density : CubeHistogram
-            Histogram computed from the private shares, at no further privacy cost.
+            Histogram computed from the private shares, at no further privacy cost. Its standard errors and intervals are those
+            of the released shares, which are unbiased.
         """
         shares = project_simplex(self.value.ravel()).reshape(self.value.shape)
         return CubeHistogram(shares, self.stderr, self.n, self.guarantee, None, self.rule, risk=self.risk)
@@ -142,7 +144,8 @@ class CubeHistogram(Estimate[Floats]):
         return ""
 
     def _names(self) -> tuple[str, str]:
-        return "share", "cell"
+        is_released = isinstance(self.rule, NoisyCounts) and np.array_equal(self.value, self.rule.counts / self.n)
+        return "share" if is_released else "projected share, and share", "cell"
 
     __repr__ = Estimate.__repr__
 
@@ -176,7 +179,8 @@ def histogram_density(
     Returns
     -------
     density : CubeHistogram
-        Histogram. Its standard errors include noise and sampling, with the sampling error at the estimated shares.
+        Histogram. Its standard errors include noise and sampling, with the sampling error at the estimated shares. Its
+        intervals invert the exact distribution of a noisy count, so they cover for every n and for cells of few records.
 
     Raises
     ------
@@ -220,7 +224,8 @@ def histogram_density(
     coins = _coins.geometric(epsilon, 2, 1, 2)
     added = laplace_numbers(coins, bins**dim, open_stream(rng))
     limit = MAX_NOISE - n - 1  # the kernel clamps the noise only beyond this limit
-    shares = (np.clip(counts + added, -limit, limit) / n).reshape((bins,) * dim)
+    noisy = np.clip(counts + added, -limit, limit).reshape((bins,) * dim)
+    shares = noisy / n
     known = np.clip(shares, 0, 1)
     stderr = np.sqrt(known * (1 - known) / n + coins.noise_variance / n**2)
     guarantee = Guarantee("pure", coins.epsilon_realized)
@@ -230,7 +235,7 @@ def histogram_density(
         n,
         guarantee,
         None,
-        Normal(),
+        NoisyCounts(noisy, n, float(coins.rate_and_error[0])),
         risk=_risk(bins, n, coins.noise_variance, dim, lipschitz),
         _span=SHARES,
     )
