@@ -89,7 +89,7 @@ def test_records_that_are_equal_are_warned_about():
     x = np.random.default_rng(1).poisson(3, 5000)
     with pytest.warns(
         ldp.DoubtfulWarning,
-        match="of the first 1000 records are equal and next to the estimate: the interval of a quantile does",
+        match="of the first 5000 records are equal and near the positions: the interval of a quantile does not cover",
     ):
         median(x, 1.0, lower=0, upper=20, rng=1)
     found = median(x, 1.0, lower=0, upper=20, rng=1, spacing=1.0)
@@ -97,6 +97,38 @@ def test_records_that_are_equal_are_warned_about():
     exact = quantile(x, 0.5, 1.0, lower=0, upper=20, rng=1, spacing=1.0, rounded=True)
     assert exact.value == 3.0
     assert exact.interval() == tuple(np.round(found.interval()))
+
+
+def mixed_records(rng, n, share, value):
+    """Normal records, with a share that has one value."""
+    return np.where(rng.random(n) < share, value, rng.normal(5, 1.5, n))
+
+
+@pytest.mark.claim(
+    "A run says that the interval of a quantile does not cover where many records are equal.", "Estimates"
+)
+def test_heaps_near_the_positions_are_warned_about_where_no_record_next_to_the_estimate_is_in_one():
+    """Zeros and exponential numbers, and heaps beside continuous numbers: intervals covered 0.00 to 0.07 without a warning."""
+    rng = np.random.default_rng(3)
+    cases = [np.where(rng.random(20_000) < 0.55, 0.0, rng.exponential(size=20_000))]
+    cases += [mixed_records(rng, 20_000, share, at) for share, at in ((0.3, 5.5), (0.3, 6.0), (0.6, 5.0), (0.6, 8.0))]
+    cases.append(
+        mixed_records(rng, 1_000_000, 0.02, 5.05)
+    )  # a smaller heap matters where the standard error is smaller
+    for x in cases:
+        with pytest.warns(ldp.DoubtfulWarning, match="equal and near the positions"):
+            MedianSGD(1.0, lower=0, upper=10, n=len(x)).run(x, rng=1)
+
+
+def test_rounded_records_and_far_heaps_are_not_warned_about():
+    """Intervals of these cover: many small steps are smoothed by the spread of the positions, and a far heap is outside of it."""
+    rng = np.random.default_rng(4)
+    for n, decimals in ((3000, 9), (20_000, 2), (1_000_000, 2)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ldp.DoubtfulWarning)
+            x = np.round(rng.normal(5, 1.5, n), decimals)
+            MedianSGD(1.0, lower=0, upper=10, n=n).run(x, rng=1)
+            MedianSGD(1.0, lower=0, upper=10, n=n).run(np.where(rng.random(n) < 0.05, 9.0, x), rng=1)
 
 
 def test_offsets_are_used_once():

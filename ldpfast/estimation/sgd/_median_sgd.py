@@ -24,14 +24,19 @@ from ...mechanisms import Bins
 from ...mechanisms._smoothed_bins import SmoothedBins, add_offsets
 from ...results import DoubtfulWarning, Estimate, Normal
 from ..protocols import Sequential, warn_clipped_records, warn_few
-from ._local_fit import Sums, crossing, join
+from ._local_fit import Crossing, Sums, crossing, join
 from ._segments import Segments
 
 if TYPE_CHECKING:
     from ..._typing import RNGLike
 
 PIECE_ROWS = 1 << 17  # records that are checked and then processed while they are in cache
-HEAPED_ROWS = 1000  # records among which equal ones are counted
+HEAPED_ROWS = 10_000  # records among which equal ones are counted
+LEAST_HEAP = 5  # equal records, fewer of which may be a coincidence
+HEAP_REACH = 4.0  # standard deviations of the positions within which a heap matters
+STEP_ERRORS = 5.0  # standard errors of a share: with a heap of this size, intervals begin to cover too seldom
+LARGEST_STEP = 0.05  # share of a heap that is reported for every n
+MANY_HEAPS = 6  # values with similar counts within the reach: steps that the spread of the positions smooths
 SUFFICIENT = 2500  # answers that the interval needs, measured for a median and gradients bounded by 1
 
 
@@ -244,7 +249,8 @@ class MedianSGD(Sequential):
         ClippedWarning
             With `clip`, if records were not finite; with their share.
         DoubtfulWarning
-            Without `spacing`, if more than a twentieth of the first 1000 records are equal to the value next to the estimate.
+            Without `spacing`, if so many of the first 10,000 records are equal to one value, within four standard deviations of
+            the positions, that the interval does not cover: more than a twentieth, or than five standard errors of a share.
 
         Notes
         -----
@@ -271,8 +277,8 @@ class MedianSGD(Sequential):
         if clip:
             warn_clipped_records(domain, records)
         estimate = self.estimate()
-        if self.spacing is None and self.n >= self.sufficient_n:
-            _warn_heaped(records, estimate.value)
+        if self.spacing is None and self.n >= self.sufficient_n and isinstance(estimate.rule, Crossing):
+            _warn_heaped(records, estimate.rule, float(2 * _coins.response(2, self.epsilon).p - 1))
         return self.estimate(rounded=True) if rounded else estimate
 
     def _advance(self, n: int, ask: Callable[[int, int, QuantileState], None]) -> None:
@@ -349,15 +355,35 @@ def rounded_to(value: Any, spacing: float) -> Floats:
     return np.asarray(np.round(np.asarray(value) / spacing) * spacing)
 
 
-def _warn_heaped(records: AnyArray, estimate: float) -> None:
-    """Warn if many records are equal to the value next to an estimate, because the interval does not cover then."""
-    values, counts = np.unique(records[:HEAPED_ROWS], return_counts=True)
-    if len(records) < 100:
+def _warn_heaped(records: AnyArray, fit: Crossing, gain: float) -> None:
+    """Warn if many records near the positions are equal, because no parabola fits the answers then.
+
+    A heap is a jump of the distribution function. It matters if it is larger than a few standard errors of the fit, in shares of
+    records. Heaps at many values, which the spread of the positions smooths, do not: these are rounded records.
+
+    Parameters
+    ----------
+    records : ndarray
+        Records of the people in the order of the questions.
+    fit : Crossing
+        Parabola that was fitted to their answers.
+    gain : float
+        Change of the probability of an answer per share of records.
+    """
+    first = min(len(records), HEAPED_ROWS)
+    values, counts = np.unique(records[:first], return_counts=True)
+    near = np.abs(values - fit.center) <= HEAP_REACH * fit.scale
+    if len(records) < 100 or not near.any():
         return
-    heap, first = int(counts[np.argmin(np.abs(values - estimate))]), min(len(records), HEAPED_ROWS)
-    if heap > first / 20:
+    counts = counts[near]
+    heap, shift = int(counts.max()), (fit.root()[0] - fit.center) / fit.scale
+    error = float(fit.excess(np.array(shift))[1]) / gain
+    if heap < LEAST_HEAP or heap <= min(LARGEST_STEP, STEP_ERRORS * error) * first:
+        return
+    if np.count_nonzero(2 * counts >= heap) < MANY_HEAPS:
         warn(
-            f"{heap} of the first {first} records are equal and next to the estimate: the interval of a quantile does not "
-            "cover then. Give spacing, the distance between neighboring values",
+            f"{heap} of the first {first} records are equal and near the positions: the interval of a quantile does not cover "
+            "then. Give spacing, the distance between neighboring values, or ask a survey.Histogram if only some records are "
+            "equal",
             DoubtfulWarning,
         )
