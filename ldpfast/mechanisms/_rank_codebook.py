@@ -136,7 +136,9 @@ class RankCodebook(Mechanism):
     larger than that of `PrivUnit` by at most 1 % at epsilon 1, 1.2 % at 2, 3 % at 4 and 22 % at 8 with J = 64 and dim = 100
     or more, and by 2.5, 4.5, 12 and 81 % with J = 16. O(n J dim) time for the client, O(n dim) for the server.
 
-    Standard errors come from the sample. Fewer than 30 reports have at least the standard error of the worst population.
+    Standard errors come from the sample, and are at least what the mean implies: a report far from its record can be so rare
+    that the sample has none. Limits allow for these reports (`results.BoundedSum`). Fewer than 30 reports have at least the
+    standard error of the worst population.
 
     Privacy
     -------

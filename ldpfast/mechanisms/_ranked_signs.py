@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from statistics import NormalDist
 from typing import Any
 
@@ -114,6 +114,37 @@ def pattern_products(signs: int, least: int) -> Floats:
     return np.asarray(products * np.outer(agree, agree))
 
 
+def _mix(coin: _coins.RankedSignsCoin, inside: Any, everywhere: Any) -> Any:
+    """Return the expectation for a report, from the parts of the more probable and of all uniform patterns."""
+    patterns, members = coin.patterns, coin.inside
+    heads = Fraction(coin.heads, _coins.WORD)
+    own, other = heads * Fraction(patterns, members), (1 - heads) * Fraction(patterns, patterns - members)
+    return float(own - other) * inside + float(other) * everywhere
+
+
+@lru_cache(maxsize=64)
+def second_moments_of(dim: int, coin: _coins.RankedSignsCoin, least: int, unit: float) -> tuple[float, float]:
+    """Return the second moments of a decoded report along the record and in each direction across it.
+
+    Parameters
+    ----------
+    dim : int
+    coin : RankedSignsCoin
+        Integers of the patterns.
+    least : int
+        Smallest weighted sum of the more probable patterns.
+    unit : float
+        Factor of the sum of the vectors of a frame with their signs.
+    """
+    signs = len(coin.weights)
+    products = _mix(coin, pattern_products(signs, least), np.eye(signs))
+    along = float((products * products_of_order(signs)).sum()) * unit**2
+    if dim > MAX_ORTHOGONAL:
+        return along, signs * unit**2
+    along /= dim
+    return along, (signs * unit**2 - along) / (dim - 1)
+
+
 @chooses_again
 @dataclass(frozen=True)
 class RankedSigns(Mechanism):
@@ -157,7 +188,9 @@ class RankedSigns(Mechanism):
     vectors the total error is larger than that of `PrivUnit` by 1 to 3 % with 256 signs and 4 to 10 % with 64, for epsilon
     from 1 to 8. O(n L dim) time for client and server.
 
-    Standard errors come from the sample. Fewer than 30 reports have at least the standard error of the worst population.
+    Standard errors come from the sample, and are at least what the mean implies: a report far from its record can be so rare
+    that the sample has none. Limits allow for these reports (`results.BoundedSum`). Fewer than 30 reports have at least the
+    standard error of the worst population.
 
     Privacy
     -------
@@ -201,7 +234,7 @@ class RankedSigns(Mechanism):
         coin = _coins.ranked_signs(epsilon, weights_of(signs), least)
         self._set(dim=dim, epsilon=epsilon, radius=radius, signs=signs, least=least, _coin=coin)
         _, sums, squares = tail_moments(signs)
-        signal, square = self._mix(float(sums[least]), 0.0), self._mix(float(squares[least]), float(squares[0]))
+        signal, square = _mix(coin, float(sums[least]), 0.0), _mix(coin, float(squares[least]), float(squares[0]))
         along = square + signs  # at least the second moment along the record, in units of 1 / signal
         if dim <= MAX_ORTHOGONAL:
             # The row of a product is normal, divided by its norm, which is c(d) sqrt(2 / pi) in the mean.
@@ -215,31 +248,27 @@ class RankedSigns(Mechanism):
         # S(x) are the more probable patterns. Those of opposite records are disjoint. The seed is a part of the report.
         levels = TwoLevel.of_sets(coin.ratio, coin.inside, coin.patterns, coin.inside)
         center = signs * unit**2 if dim > MAX_ORTHOGONAL else scale**2 / dim
+        moments = partial(second_moments_of, dim, coin, least, unit)
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=Ball(dim, radius, "l2"),
-            report=FrameSigns(dim, signs, unit, check_scale(largest * unit), along * unit**2),
+            report=FrameSigns(
+                dim,
+                signs,
+                unit,
+                check_scale(largest * unit),
+                along * unit**2,
+                radius,
+                moments,
+            ),
             kernel=privatize.RankedSigns(dim, radius, unit, largest * unit, coin, limits_of(signs)),
-            law=DirectionLaw(lambda: self.second_moments, center, levels),
+            law=DirectionLaw(moments, center, levels),
             coin=coin,
             scale=scale,
             _unit=unit,
         )
 
-    def _mix(self, inside: Any, everywhere: Any) -> Any:
-        """Return the expectation for a report, from the parts of the more probable and of all uniform patterns."""
-        patterns, members = self._coin.patterns, self._coin.inside
-        heads = Fraction(self._coin.heads, _coins.WORD)
-        own, other = heads * Fraction(patterns, members), (1 - heads) * Fraction(patterns, patterns - members)
-        return float(own - other) * inside + float(other) * everywhere
-
     @cached_property
     def second_moments(self) -> tuple[float, float]:
         """Second moments of a decoded report along the record and in each direction across it."""
-        signs = len(self._coin.weights)
-        products = self._mix(pattern_products(signs, self.least), np.eye(signs))
-        along = float((products * products_of_order(signs)).sum()) * self._unit**2
-        if self.dim > MAX_ORTHOGONAL:
-            return along, signs * self._unit**2
-        along /= self.dim
-        return along, (self.scale**2 - along) / (self.dim - 1)
+        return second_moments_of(self.dim, self._coin, self.least, self._unit)

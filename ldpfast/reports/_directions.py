@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import tally
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray
 from ._seeded_vectors import SeededVectors
 
 
@@ -55,10 +55,9 @@ class Directions(SeededVectors):
         """Largest second moment of a number, over all records."""
         return max(self.along, self.across)
 
-    def _least_variance(self, mean: Floats) -> Floats:
-        # The mean of v^2, for the directions v of the records, is at least mean^2 / radius^2. The sample variance can be
-        # smaller if no report is far from its record, as one in thousands may be for a large epsilon.
-        return self.across + (max(0.0, self.along - self.across) / self.radius**2 - 1) * mean**2
+    @property
+    def second_moments(self) -> tuple[float, float]:
+        return self.along, self.across
 
     def _expand(self, reports: AnyArray, rows: NDArray[np.float32]) -> None:
         tally.directions(reports, self.dim, self.bound, self.index_bits, rows)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ class FrameSigns(SeededVectors):
     """A public seed and the signs of the vectors of its random frame, as words of 64 bits, one row per person.
 
     A report stands for `unit` times the sum of the `signs` vectors, each with its sign, in `dim` dimensions and single
-    precision.
+    precision. `moments` returns its second moments along a record on the sphere of `radius` and across it; they take time for
+    many signs, so they are computed for estimates only.
 
     Examples
     --------
@@ -32,6 +34,8 @@ class FrameSigns(SeededVectors):
     unit: float
     bound: float
     moment: float
+    radius: float
+    moments: Callable[[], tuple[float, float]] = field(repr=False, compare=False)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -43,6 +47,10 @@ class FrameSigns(SeededVectors):
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_frames(reports, self.dim, self.signs, self.unit, self.bound, state)
+
+    @property
+    def second_moments(self) -> tuple[float, float]:
+        return self.moments()
 
     def _expand(self, reports: AnyArray, rows: NDArray[np.float32]) -> None:
         tally.frames(reports, self.dim, self.signs, self.unit, self.bound, rows)

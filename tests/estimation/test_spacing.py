@@ -121,7 +121,7 @@ def test_heaps_near_the_positions_are_warned_about_where_no_record_next_to_the_e
 
 
 def test_rounded_records_and_far_heaps_are_not_warned_about():
-    """Intervals of these cover: many small steps are smoothed by the spread of the positions, and a far heap is outside of it."""
+    """Intervals of these cover: the spread of the positions smooths many small steps, and a far heap is outside of it."""
     rng = np.random.default_rng(4)
     for n, decimals in ((3000, 9), (20_000, 2), (1_000_000, 2)):
         with warnings.catch_warnings():

@@ -358,8 +358,8 @@ def rounded_to(value: Any, spacing: float) -> Floats:
 def _warn_heaped(records: AnyArray, fit: Crossing, gain: float) -> None:
     """Warn if many records near the positions are equal, because no parabola fits the answers then.
 
-    A heap is a jump of the distribution function. It matters if it is larger than a few standard errors of the fit, in shares of
-    records. Heaps at many values, which the spread of the positions smooths, do not: these are rounded records.
+    A heap is a jump of the distribution function. It matters if it is larger than a few standard errors of the fit, in shares
+    of records. Heaps at many values, which the spread of the positions smooths, do not: these are rounded records.
 
     Parameters
     ----------
