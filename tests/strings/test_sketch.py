@@ -223,6 +223,22 @@ def test_simultaneous_limits_hold_for_ten_thousand_absent_strings():
     assert estimate.shares("frequent").interval()[0][0] > 0.8
 
 
+@pytest.mark.claim("A collision that raises a share does not make its interval too short.", "Strings")
+def test_an_interval_allows_for_the_collision_that_raised_its_share():
+    """A collision in one of two functions shows a share of 0.9 as 0.95, so that the rest seems too small to have collided."""
+    for salt in map(str, range(1000)):
+        problem = CountMeanSketch(6.0, max_bytes=4, buckets=16, functions=2, salt=salt)
+        first, second = problem.mechanism._hashes[0].buckets(problem.domain.records(["a", "b"])[0])
+        if (first == second).sum() == 1:
+            break
+    reports = problem.privatize(["a"] * 36_000 + ["b"] * 4_000, rng=1)
+    shares = problem.estimate(reports).shares(["a", "b"])
+    assert shares.value[0] > 0.94
+    low, high = shares.interval()
+    assert low[0] <= 0.9 <= high[0]
+    assert low[1] <= 0.1 <= high[1]
+
+
 @pytest.mark.claim("A person who lies moves the share of a string by at most the stated amount.", "Strings")
 def test_a_liar_moves_a_share_by_the_stated_amount_at_most():
     problem = CountMeanSketch(2.0, max_bytes=4, buckets=64, functions=4)

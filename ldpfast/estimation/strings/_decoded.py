@@ -136,7 +136,9 @@ class DecodedSketch:
             noise = self.noise(value, people)
             collisions = self.collisions(value if second_moment is None else 0.0, number, moment)
             size = self.scale * math.sqrt(moment) / number
-            mean = np.divide(collisions, size**2, out=np.zeros_like(collisions), where=size > 0)
+            # A collision raises the share, and would leave less for the other strings than they have: allow for one.
+            possible = self.collisions(value - size if second_moment is None else 0.0, number, moment)
+            mean = np.divide(possible, size**2, out=np.zeros_like(possible), where=size > 0)
         lack = self.scale * np.maximum(1 - others - np.clip(value, 0, 1), 0) / m
         rule = WithCollisions(BoundedSum(step, step), np.sqrt(noise), size, mean, lack)
         return np.asarray(value), np.sqrt(noise + collisions), rule
