@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
 from .._formulas import clipping_constant
+from .._typing import Floats
 from ..domains import Reals
 from ..mechanisms import Laplace, SignBit
-from ..results import Estimate, Normal
+from ..results import BoundedSum, Estimate, IntervalRule, Normal
 from .protocols import FEW_REPORTS, Problem, warn_few
 
 
@@ -45,6 +46,60 @@ class MeanSquaredError(NamedTuple):
     def total(self) -> float:
         """Sum of the components."""
         return self.sampling + self.noise + self.squared_bias
+
+
+LEAST_TAIL = 1e-15
+
+
+@dataclass(frozen=True)
+class RareRecords:
+    """Limits of a mean of truncated records, of which a few large ones may decide it, with a bound on the bias.
+
+    With Laplace noise, the margin of the noise is normal and that of the records follows `results.BoundedSum`, with the ends of
+    the range as the largest records: a sample may have none of them. Both are added in squares. One bit has its own limits.
+
+    Attributes
+    ----------
+    raw : IntervalRule
+        Limits of the mean of the reports.
+    noise : float
+        Standard error by the noise of the mechanism; 0 for bits.
+    span : tuple of float
+        Range of the truncated records.
+    n : int
+        Number of reports.
+    bias : float
+        Bound on the bias of the truncation.
+    """
+
+    raw: IntervalRule
+    noise: float
+    span: tuple[float, float]
+    n: int
+    bias: float
+    by_coordinate: ClassVar[bool] = True
+
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
+        tail = np.clip(tail, LEAST_TAIL, 1 - LEAST_TAIL)  # finite margins
+        more = (
+            Normal(self.bias).bounds(value, stderr, tail)[1] - Normal().bounds(value, stderr, tail)[1]
+        )  # for the bias
+        if self.noise:
+            records = np.sqrt(np.maximum(np.square(stderr) - self.noise**2, 0.0))
+            rule = BoundedSum.of_mean(np.clip(value, *self.span), *self.span, self.n)
+            down, up = rule.bounds(np.zeros_like(value), records, tail)
+            margin = Normal().bounds(np.array(0.0), np.array(self.noise), tail)[1]
+            below, above = _added(margin, -down), _added(margin, up)
+        else:
+            limits = self.raw.bounds(value, stderr, tail)
+            below, above = value - limits[0], limits[1] - value
+        return value - below - more, value + above + more
+
+
+def _added(x: Floats, y: Floats) -> Floats:
+    """Return two margins, added in squares; they are negative for tails above a half."""
+    square = np.abs(x) * x + np.abs(y) * y
+    return np.asarray(np.sign(square) * np.sqrt(np.abs(square)))
 
 
 @dataclass(frozen=True)
@@ -88,8 +143,9 @@ class TruncatedMean(Problem[Estimate[float]]):
     Notes
     -----
     Records are finite floats of any size. The interval of `estimate` is for the mean of the population and allows for
-    the bias of clipping. It covers for every distribution with the moment, and its coverage is exactly the confidence
-    for the worst one. 100 reports are sufficient.
+    the bias of clipping and for large records that are so rare that the sample has none (`results.BoundedSum`). It covers for
+    every distribution with the moment, and its coverage is about the confidence for the worst one, or more for a large epsilon.
+    100 reports are sufficient.
 
     Privacy
     -------
@@ -164,7 +220,9 @@ class TruncatedMean(Problem[Estimate[float]]):
 
     def _convert(self, raw: Estimate[Any]) -> Estimate[float]:
         warn_few(raw.n, FEW_REPORTS, "the interval of a truncated mean")
-        return replace(raw, rule=Normal(self.bias_bound), _span=Estimate._span)  # the mean can be beyond the truncation
+        noise = 0.0 if self.noise == "sign-bit" else math.sqrt(float(self.mechanism.variance(0.0)) / raw.n)
+        rule = RareRecords(raw.rule, noise, self.mechanism.domain.range, raw.n, self.bias_bound)
+        return replace(raw, rule=rule, _span=Estimate._span)  # the mean can be beyond the truncation
 
     def mean_squared_error(self, values: ArrayLike | None = None) -> MeanSquaredError:
         """Return the components of the mean squared error of the estimate, for planning.

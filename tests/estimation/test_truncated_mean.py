@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpfast.estimation import TruncatedMean
+from ldpfast.results import Normal
 
 from ..support.cases import each
 from ..support.noise_scales import sign_bit_factor
+from ..support.statistics import least_count
 
 NOISES = ["laplace", "sign-bit"]
 
@@ -94,3 +96,27 @@ def test_known_ends_shorten_the_interval():
     one = TruncatedMean(1.0, moment=2, radius=10.0, n=100, method=5.0, lower=0.0)
     assert one.mechanism.domain.range == (0.0, 5.0)
     assert one.bias_bound > 0
+
+
+@pytest.mark.claim("The interval of a truncated mean covers where large records are rare.", "Estimates")
+@each("noise, epsilon", [("laplace", 20.0), ("sign-bit", 20.0), ("laplace", 1.0)])
+def test_intervals_cover_where_large_records_are_rare(noise, epsilon):
+    """600 runs of the worst distribution with 1.4 large records of 100; with normal limits 0.915 at epsilon 20."""
+    problem, runs = TruncatedMean(epsilon, moment=2, radius=1.0, n=100, method="optimal", noise=noise), 600
+    place, rng, covering = 2 * problem.level, np.random.default_rng(1), 0
+    for _ in range(runs):
+        low, high = problem.run(place * (rng.random(100) < place**-2), rng=rng).interval()
+        covering += bool(low <= 1 / place <= high)
+    assert covering >= least_count(runs, 0.94 if epsilon == 1 else 0.97)
+
+
+def test_limits_approach_normal_ones_with_a_bias():
+    """For many records, also those of a test: the largest level at which the interval excludes a value."""
+    n = 10**6
+    problem = TruncatedMean(2.0, moment=4, radius=3.0, n=n, method=10.0)
+    estimate = problem.run(np.random.default_rng(2).exponential(size=n), rng=1)
+    low, high = estimate.interval()
+    expected = Normal(problem.bias_bound).bounds(np.array(estimate.value), np.array(estimate.stderr), 0.025)
+    np.testing.assert_allclose([low, high], expected, atol=0.02 * estimate.stderr)
+    assert estimate.test(low, alternative="greater").pvalue == pytest.approx(0.025, rel=1e-6)
+    assert estimate.test(high, alternative="greater").pvalue > 0.9
