@@ -68,8 +68,8 @@ class Normal:
 
     Attributes
     ----------
-    bias : float
-        Bound on the bias.
+    bias : float or ndarray
+        Bound on the bias, for all numbers or for each.
     needed : int
         Number of reports that are needed if there are too few for a nearly normal sum, else 0.
 
@@ -82,7 +82,7 @@ class Normal:
     (1.04, 4.96)
     """
 
-    bias: float = 0.0
+    bias: Any = 0.0
     needed: int = 0
     by_coordinate: ClassVar[bool] = True
 
@@ -96,7 +96,7 @@ class Normal:
         from scipy.special import ndtri
 
         z = -ndtri(tail)
-        margin = z * stderr if self.bias == 0 else self._biased(z, stderr, tail)
+        margin = self._biased(z, stderr, tail) if np.any(self.bias) else z * stderr
         return value - margin, value + margin
 
     def _biased(self, z: Any, stderr: Floats, tail: Any) -> Floats:

@@ -79,7 +79,7 @@ def p_values(rule: IntervalRule, value: Floats, stderr: Floats, null: Floats, al
 
     value, null = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(null, np.float64))
     sign = -1.0 if alternative == "less" else 1.0
-    if isinstance(rule, StudentT) or (isinstance(rule, Normal) and not rule.bias):
+    if isinstance(rule, StudentT) or (isinstance(rule, Normal) and not np.any(rule.bias)):
         with np.errstate(divide="ignore", invalid="ignore"):
             z = sign * (value - null) / stderr
         return np.asarray(np.where(value == null, 0.5, rule.tail(z) if isinstance(rule, StudentT) else ndtr(-z)))

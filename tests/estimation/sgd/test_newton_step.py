@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ldpfast.estimation import GradientDescent, NewtonStep
+from ldpfast.estimation.sgd._step_bias import step_bias
 from ldpfast.mechanisms import Gradient, Hessian
 from ldpfast.results import DoubtfulWarning, SmallSampleWarning
 
@@ -264,3 +265,59 @@ def test_large_counts_are_doubtful(mean, doubtful):
         warnings.simplefilter("always")
         NewtonStep("poisson", 1, 8.0, n=n, column=1.0, residual=3.0).run(x, y, rng=SEED)
     assert doubtful == any("fitted mean of a row of zeros" in str(warning.message) for warning in seen)
+
+
+@pytest.mark.long
+@pytest.mark.claim("Intervals of logistic models allow for the bias of a single Newton step.", "Estimates")
+def test_intervals_cover_coefficients_of_binary_features_at_the_sufficient_n():
+    """60 runs with a feature of -1 and 1. Normal limits cover 0.81, because the bias of a long step is a standard error."""
+    truth, covering = np.array([1.5, -0.3]), 0
+    n = NewtonStep("logistic", 1, 4.0, n=4, column=1.0).sufficient_n
+    for run in range(60):
+        rng = np.random.default_rng(run)
+        x = rng.choice([-1.0, 1.0], (n, 1))
+        y = (rng.random(n) < 1 / (1 + np.exp(-(x[:, 0] * truth[0] + truth[1])))).astype(float)
+        server = NewtonStep("logistic", 1, 4.0, n=n, column=1.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DoubtfulWarning)  # of a long step, in 1 of 100 runs
+            low, high = server.run(x, y, rng=run).interval()
+        covering += int(((low <= truth) & (truth <= high)).sum())
+    assert covering >= 106  # of 120; with coverage 0.95, below this with probability 1e-3 and fixed seeds
+
+
+@each("family, weight", [("logistic", 0.25), ("poisson", 1.0)])
+def test_the_error_of_a_step_from_exact_reports_is_about_the_stated_bias(family, weight):
+    """One step from a position with exact Hessian and gradient, for rows of two values.
+
+    The error is mostly within the bias, seldom above it, for means from 0.1 to 0.9 (logistic) or around 1 (poisson).
+    """
+    mean = {"logistic": lambda z: 1 / (1 + np.exp(-z)), "poisson": np.exp}[family]
+    curvature = {"logistic": lambda z: mean(z) * (1 - mean(z)), "poisson": np.exp}[family]
+    rng, ratios = np.random.default_rng(1), []
+    for _ in range(200):
+        x = np.column_stack([rng.choice([-1.0, 1.0], (400, 2)), np.ones(400)])
+        truth = rng.uniform(-0.7, 0.7, 3)
+        held = truth + rng.normal(0, 0.15, 3)
+        hessian = (x * curvature(x @ held)[:, np.newaxis]).T @ x / 400
+        step = np.linalg.solve(hessian, x.T @ (mean(x @ held) - mean(x @ truth)) / 400)
+        bias, move = step_bias(family, step, np.linalg.inv(hessian), 1.0)
+        mean_weight = min(weight, float(curvature(x @ held).mean()))
+        assert move == pytest.approx(math.sqrt(step @ hessian @ step / mean_weight), rel=1e-9)
+        ratios.append(float((np.abs(held - step - truth) / bias).max()))
+    assert np.mean(np.array(ratios) <= 1) > {"logistic": 0.97, "poisson": 0.7}[family]
+    assert max(ratios) < 2
+
+
+def test_a_linear_model_has_no_bias_of_a_step():
+    bias, move = step_bias("linear", np.array([0.5, -1.0]), np.eye(2), 1.0)
+    assert (bias.tolist(), move) == ([0.0, 0.0], 0.0)
+
+
+def test_a_step_that_is_too_long_is_a_warning():
+    """A held position that is far from the coefficients, as if the steps had not moved."""
+    rng, n = np.random.default_rng(4), 40_000
+    x = rng.choice([-1.0, 1.0], (n, 1))
+    y = (rng.random(n) < 1 / (1 + np.exp(-2 * x[:, 0]))).astype(float)
+    server = NewtonStep("logistic", 1, 4.0, n=n, column=1.0, eta0=1e-6)
+    with pytest.warns(DoubtfulWarning, match=r"^the Newton step moves the linear predictor by 1\.\d"):
+        server.run(x, y, rng=1)
