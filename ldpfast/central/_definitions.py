@@ -16,9 +16,7 @@ from ._noise import STEPS, BallNoise, GaussianNoise, Grid, LaplaceNoise, Noise
 LEAST, MOST = 1e-18, 1e18  # range of epsilon and of truncation radii: their squares are normal numbers
 MAX_EPSILON = 64.0  # for Laplace noise; beyond, a coin of 128 bits is rounded to zero
 MAX_VARIANCE = 1 << 48
-SMOOTHING = (
-    8  # part of the variance, in squared steps, at which discrete and continuous noise differ by less than 1e-68
-)
+SMOOTHING = 8  # squared steps: rounded normal noise of a variance v - 8 is discrete noise of variance v, up to 1e-68
 MARGIN = 1e-12  # relative, for this difference in all coordinates and for the rounding of doubles
 
 

@@ -35,7 +35,7 @@ STEP_SHARE, HESSIAN_SHARE = 0.25, 0.15  # shares of the people who take steps, a
 MAX_NOISE = 0.17
 # Measured: with a larger standard error of the linear predictor, the curvature of the likelihood increases the error.
 MAX_STDERR = 0.12
-# Measured: with a larger move of the linear predictor, terms of third order can exceed the bound on the bias.
+# With a larger move of the linear predictor, terms of third order matter, for which the interval does not allow.
 MAX_MOVE = 1.0
 FAR = 1e6  # standard deviations beyond which no decoded report is
 SPREAD = 3.0  # assumed quotient of the largest possible second moment in all directions and the smallest of the rows
@@ -77,9 +77,10 @@ class NewtonStep(Sequential):
     -----
     The estimate is position - H^-1 g, where H and g are the means of the Hessians and gradients. Its standard error follows
     from the known noise of both, or for gradients with other noise than half-spaces from the sample. Intervals of logistic and
-    Poisson models allow for the bias of a single step, of the order of its square. At `sufficient_n` they are 1.05 to 1.8 times
-    as wide as normal ones, with four times as many people 1.06 times. The coverage of 95 % intervals is then 0.93 to 1 in
-    simulations with 1 to 6 features and epsilon from 1 to 8, and the error is 0.5 to 1.1 times that of `GradientDescent`.
+    Poisson models allow for the bias of a single step, of the order of its square: at `sufficient_n` they are 1.1 to 1.9 times
+    as wide as normal ones, with four times as many people about 1.1 times. The coverage of 95 % intervals is 0.93 to 1 in
+    simulations with 1 to 6 features and epsilon from 1 to 8, and the error is 0.5 to 1.1 times that of `GradientDescent`; see
+    docs/proofs/gradient.md.
     For a Poisson model, mean responses above the larger of `residual` and 3 have too small a Hessian.
     People must be asked in an order that has nothing to do with their records: use `shuffle` for sorted data. When the steps
     are complete, `ldpfast.dask.aggregate` and `ldpfast.spark.aggregate` can ask all other people at once.

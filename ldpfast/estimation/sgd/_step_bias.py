@@ -8,11 +8,8 @@ import numpy as np
 
 from ..._typing import Floats
 
-LARGEST_WEIGHT = {
-    "logistic": 0.25,
-    "poisson": 1.0,
-}  # of second derivatives; for mean responses of a Poisson model of about 1
-LEAST_SHARE = 0.1  # of the largest weight, below which a mean weight is noise
+LARGEST_WEIGHT = {"logistic": 0.25, "poisson": 1.0}  # second derivatives; about 1 for Poisson models
+LEAST_SHARE = 0.1  # of the largest weight: a smaller mean weight is noise
 
 
 def step_bias(family: str, step: Floats, inverse: Floats, column: float) -> tuple[Floats, float]:
