@@ -18,7 +18,7 @@ import numpy as np
 from .._extras import optional
 from .._person_keys import ID_BYTES, PersonKeys
 from ..reports import recipe_of
-from ..survey import Choice, Mean, Survey, YesNo
+from ..survey import Choice, Mean, RepeatedSurvey, Survey, YesNo
 from ._arguments import output_file, replaced
 from ._surveys import read_survey
 
@@ -75,7 +75,7 @@ def add_commands(commands: Any) -> None:
 
     close = commands.add_parser(
         "close",
-        help="close a wave of a server for good: count its messages, and forget the ids of its reports",
+        help="close a wave or round of a server for good: count its messages, and forget the ids of its reports",
         epilog="Reports to it are refused from then on. The counts stay, and `ldpfast export` writes them.",
     )
     _add_database(close)
@@ -105,15 +105,34 @@ def _add_database(parser: Any, optional_survey: bool = False) -> None:
     parser.add_argument(
         "--wave", type=int, action="append", help="number of an open wave; may be repeated, the last is the current one"
     )
+    parser.add_argument(
+        "--round",
+        type=int,
+        action="append",
+        metavar="R",
+        help="number of an open round, from 0 on, of a repeated survey, whose file has `round` and `rounds`; may be repeated, "
+        "the last is the current one",
+    )
 
 
-def _read_surveys(paths: Sequence[Path]) -> tuple[list[Survey], list[str] | None]:
-    """Return the surveys of files, and the groups that the newest declares."""
-    from ..survey._toml import groups_of
+def _read_surveys(paths: Sequence[Path], rounds: Sequence[int] | None) -> tuple[list[Survey], list[str] | None]:
+    """Return the surveys of files, those of repeated surveys in open rounds, and the groups that the newest declares."""
+    from ..survey._toml import groups_of, has_rounds
 
-    surveys = [read_survey(path, Survey.from_toml) for path in paths]
-    newest = max(range(len(paths)), key=lambda i: surveys[i].revision)
-    return surveys, groups_of(paths[newest].read_text(encoding="utf-8"))
+    def parse(text: str) -> list[Survey]:
+        if not has_rounds(text):
+            if rounds:
+                raise ValueError("--round must be left out for a survey without `round` and `rounds`")
+            return [Survey.from_toml(text)]
+        repeated = RepeatedSurvey.from_toml(text)
+        if not rounds:
+            raise ValueError("--round must be given for a repeated survey")
+        return [repeated.in_round(number) for number in rounds]
+
+    surveys = [read_survey(path, parse) for path in paths]
+    newest = max(range(len(paths)), key=lambda i: surveys[i][0].revision)
+    found = [survey for members in surveys for survey in members]
+    return found, groups_of(paths[newest].read_text(encoding="utf-8"))
 
 
 def _serve(arguments: argparse.Namespace) -> int:
@@ -134,7 +153,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         else:
             if not arguments.surveys:
                 raise ValueError("SURVEY must be given")
-            surveys, groups = _read_surveys(arguments.surveys)
+            surveys, groups = _read_surveys(arguments.surveys, arguments.round)
             waves, url, token_file = arguments.wave, arguments.database, arguments.token_file or Path(TOKENS)
         is_new = not token_file.exists()
         tokens = Tokens.from_file(token_file)
@@ -246,9 +265,9 @@ def _close(arguments: argparse.Namespace) -> int:
     with _named_errors(arguments.database):
         store = _store(arguments)
         folded, forgotten = store.close_waves()
-        waves = ", ".join(f"wave {wave}" for wave in store.plan.waves) or "the survey"
+        closed = ", ".join(store.plan.titles()) or "the survey"
         store.close()
-    print(f"closed {waves}: {folded} messages were folded, {forgotten} ids were forgotten")
+    print(f"closed {closed}: {folded} messages were folded, {forgotten} ids were forgotten")
     return 0
 
 
@@ -306,7 +325,7 @@ def _store(arguments: argparse.Namespace) -> Any:
     from ..server._plan import ServerPlan
     from ..server._store import Store
 
-    surveys, groups = _read_surveys(arguments.surveys)
+    surveys, groups = _read_surveys(arguments.surveys, arguments.round)
     return Store(ServerPlan.of(surveys, arguments.wave, groups), arguments.database, is_new=False)
 
 

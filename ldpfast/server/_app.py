@@ -23,12 +23,12 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from .. import _check
-from ..reports import recipe_of
 from ..survey import Survey
 from . import _page
 from ._access import COOKIE, Tokens, session_of
+from ._loss import sentences
 from ._plan import Occasion, ServerPlan
-from ._receiver import Receiver, UnavailableError
+from ._receiver import LOG, Receiver, UnavailableError
 from ._results import Results, trend_plot
 from ._store import Store
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
@@ -69,7 +69,8 @@ def create_app(
     Parameters
     ----------
     surveys : Survey or sequence of Survey
-        Versions of one survey (`Survey.revise`). All questions must be optional, because clients never refuse a value.
+        Versions of one survey (`Survey.revise`), or rounds of a repeated one (`RepeatedSurvey.in_round`), of which the last is
+        the current one. All questions must be optional, because clients never refuse a value.
     url : str, default "sqlite:///reports.db"
         Database for SQLAlchemy: a file of SQLite, or "postgresql+psycopg://...".
     waves : int or sequence of int, optional
@@ -111,14 +112,17 @@ def create_app(
     plan = ServerPlan.of(surveys, waves, groups)
     _check.flag("reads_need_token", reads_need_token)
     store = Store(plan, url)
-    for wave in store.closed_waves():
+    for occasion in store.closed_waves():
         store.close()
         raise ValueError(
-            "surveys must be open, got one that was closed for good"
-            if wave is None
-            else f"waves must be open, got {wave}, which was closed for good"
+            f"{occasion.unit}s must be open, got {occasion.number}, which was closed for good"
+            if occasion.unit
+            else "surveys must be open, got one that was closed for good"
         )
     store.load()
+    for one, n in store.summary().others.items():
+        shown = "shown, but not received" if one.occasion is not None else "neither shown nor counted without its file"
+        LOG.warning("the server was not started with %s, which are %s", one.text(n), shown)
     server = _Server(store, tokens or Tokens.fresh(), reads_need_token, _check.flag("folds", folds))
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
     if origins:
@@ -160,8 +164,7 @@ class _Server:
         self._reads_need_token, self._folds = reads_need_token, folds
         self._receiver: Receiver | None = None
         self._surveys = {
-            survey.revision: _described(self.plan.in_current_wave(survey), self.plan.groups)
-            for survey in self.plan.versions
+            survey.revision: _described(self.plan.now(survey), self.plan.groups) for survey in self.plan.versions
         }
         self._registry = CollectorRegistry()
         seen = Counter("ldpfast_reports", "Reports by what became of them", ["status"], registry=self._registry)
@@ -247,15 +250,17 @@ class _Server:
         """Return the survey that a request asks for: by default the newest version with reports, in the current wave."""
         known = self.store.occasions()
         wanted: dict[str, int | None] = {}
-        for name in ("wave", "version"):
+        for name in ("wave", "round", "version"):
             text = request.query_params.get(name)
             wanted[name] = None if text is None else _number(text)
             if wanted[name] == NO_NUMBER:
                 raise HTTPException(400, f"{name} must be a number")
-        wave = wanted["wave"] if wanted["wave"] is not None else recipe_of(self.plan.current).series.entry
-        found = [one for one in known if one.number == wave and wanted["version"] in (None, one.survey.revision)]
+        version, given = wanted.pop("version"), {**wanted}
+        if given == {"wave": None, "round": None}:
+            given = Occasion.of(self.plan.current).described()
+        found = [one for one in known if one.described() == given and version in (None, one.survey.revision)]
         if not found:
-            raise HTTPException(404, "there is no such wave or version")
+            raise HTTPException(404, "there is no such wave, round or version")
         if len(found) > 1:
             n = self.store.summary().n
             found = [one for one in found if n.get(one.fingerprint)] or found
@@ -288,11 +293,12 @@ class _Server:
         label = request.query_params.get("group")
         if label is not None and label not in shown.by_label:
             raise HTTPException(404, "there is no such group")
-        survey = self.plan.versions[-1]
-        loss = survey.loss(waves=survey.waves) if survey.open_ended else survey.loss(self.plan.versions[:-1])
         occasions, summary = self.store.occasions(), self.store.summary()
-        waves = {one.number for one in occasions if summary.n.get(one.fingerprint)}
-        return _page.dashboard(shown, label, occasions, summary, len(waves) > 1, loss.worst)
+        waves = {one.entry for one in occasions if summary.n.get(one.fingerprint)}
+        is_open = self.plan.occasions()
+        asked = [one.survey for one in occasions if summary.n.get(one.fingerprint) or one.fingerprint in is_open]
+        losses = sentences(asked, summary.unknown)
+        return _page.dashboard(shown, label, occasions, summary, len(waves) > 1, losses)
 
     async def login(self, request: Request) -> Response:
         """Give the cookie of the page to whoever has a token."""
@@ -326,7 +332,7 @@ class _Server:
         for occasion in self.store.occasions():
             result = Results.of(self.store, occasion).result()
             if result is not None:
-                found[f"wave {occasion.number}"] = result  # the newest version of a wave
+                found[occasion.title] = result  # the newest version of a wave or round
         return trend_plot(found)
 
     # Operators --------------------------------------------------------------------------------------------------------
@@ -355,7 +361,7 @@ def _described(survey: Survey, groups: Sequence[str]) -> tuple[bytes, str]:
         "fingerprint": survey.fingerprint,
         "schema": survey.client_schema(),
         "table": base64.b64encode(survey.client_table()).decode(),
-        "wave": recipe_of(survey).series.entry,
+        **Occasion.of(survey).described(),
         "version": survey.revision,
         "groups": list(groups),
     }

@@ -7,7 +7,6 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from ..survey import Survey
 from ._plan import Occasion
 from ._results import Results
 from ._store import Summary
@@ -52,11 +51,15 @@ def login(failed: bool) -> str:
 
 
 def dashboard(
-    shown: Results, label: str | None, occasions: Sequence[Occasion], summary: Summary, has_trend: bool, loss: float
+    shown: Results,
+    label: str | None,
+    occasions: Sequence[Occasion],
+    summary: Summary,
+    has_trend: bool,
+    losses: Sequence[str],
 ) -> str:
     """Return the page with the answers to a survey, of all people or of one group."""
-    survey = shown.occasion.survey
-    title = survey.series or "Survey"
+    title = shown.occasion.survey.series or "Survey"
     parts = [f"<h1>{escape(title)}{_wave(shown.occasion)}</h1>", _choices(shown, label, occasions)]
     result = shown.result(label)
     if result is None:
@@ -70,18 +73,19 @@ def dashboard(
     if has_trend:
         parts.append('<h2>Trend</h2><img src="trend.svg" alt="Answers over the waves, with their intervals">')
     parts.append(f"<h2>Reports</h2><div class=scroll>{_reports(shown, occasions, summary)}</div>")
+    parts.append(_others(summary))
     parts.append(_refused(summary))
-    parts.append(_promise(survey, loss))
+    parts.append(_promise(losses))
     return document(title, "\n".join(parts))
 
 
 def _wave(occasion: Occasion) -> str:
-    return "" if occasion.number is None else f", wave {occasion.number}"
+    return f", {occasion.title}" if occasion.title else ""
 
 
 def _query(occasion: Occasion) -> str:
-    wave = "" if occasion.number is None else f"&amp;wave={occasion.number}"
-    return f"version={occasion.survey.revision}{wave}"
+    number = f"&amp;{occasion.unit}={occasion.number}" if occasion.unit else ""
+    return f"version={occasion.survey.revision}{number}"
 
 
 def _choices(shown: Results, label: str | None, occasions: Sequence[Occasion]) -> str:
@@ -89,7 +93,7 @@ def _choices(shown: Results, label: str | None, occasions: Sequence[Occasion]) -
     links = []
     if len(occasions) > 1:
         for one in occasions:
-            text = f"{'' if one.number is None else f'wave {one.number}, '}version {one.survey.revision}"
+            text = f"{one.title}{', ' * bool(one.title)}version {one.survey.revision}"
             current = ' aria-current="page"' if one is shown.occasion else ""
             links.append(f'<a href="?{_query(one)}"{current}>{text}</a>')
     if len(shown.by_label) > 1:
@@ -122,14 +126,13 @@ def _table(columns: Mapping[str, Sequence[Any]]) -> str:
 
 def _reports(shown: Results, occasions: Sequence[Occasion], summary: Summary) -> str:
     columns: dict[str, list[Any]] = {
-        "wave": [one.number for one in occasions],
+        unit: [one.described()[unit] for one in occasions] for unit in ("wave", "round")
+    } | {
         "version": [one.survey.revision for one in occasions],
         "survey": [one.survey.fingerprint for one in occasions],
         "n": [summary.n.get(one.fingerprint, 0) for one in occasions],
     }
-    if all(wave is None for wave in columns["wave"]):
-        del columns["wave"]
-    found = _table(columns)
+    found = _table({name: column for name, column in columns.items() if set(column) != {None}})
     if len(shown.by_label) > 1:
         groups: dict[str, list[Any]] = {
             "group": list(shown.by_label),
@@ -146,9 +149,17 @@ def _refused(summary: Summary) -> str:
     return f"<div class=scroll>{_table(rows)}</div>"
 
 
-def _promise(survey: Survey, loss: float) -> str:
-    period = "in each period of the waves" if survey.open_ended else "in all waves and versions together"
-    return (
-        f"<h2>Privacy</h2><p>Every person loses at most &epsilon; = {loss:.4g} {period}, and at most "
-        f"{survey.guarantee.epsilon:.4g} by one report. Groups are public and not protected.</p>"
+def _others(summary: Summary) -> str:
+    """Return the versions that the server was not started with, if the database holds reports to them."""
+    if not summary.others:
+        return ""
+    listed = "".join(
+        f"<li>{escape(one.text(n))}{'' if one.occasion else ', which cannot be shown without its file'}</li>"
+        for one, n in summary.others.items()
     )
+    return f"<p>This server was not started with all versions that the database has reports to:</p><ul>{listed}</ul>"
+
+
+def _promise(losses: Sequence[str]) -> str:
+    rows = "".join(f"<li>{escape(sentence)}</li>" for sentence in losses)
+    return f"<h2>Privacy</h2><p>What a person loses:</p><ul>{rows}</ul><p>Groups are public and not protected.</p>"

@@ -1,15 +1,15 @@
-"""What a server receives: the versions of a survey, its waves, and the groups of people."""
+"""What a server receives: the versions of a survey, its waves or rounds, and the groups of people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from .. import _check
 from ..reports import recipe_of
-from ..survey import Survey
+from ..survey import Survey, SurveyRound
 from ..survey._client_table import check_optional
 
 MAX_GROUPS = 10_000
@@ -23,9 +23,9 @@ class Occasion:
     Attributes
     ----------
     survey : Survey
-        Of the wave, if there are waves.
+        Of the wave or round, if there are any.
     key : bytes
-        What a report counts once for: the series and the wave, or the fingerprint of a survey without waves.
+        What a report counts once for: the series and the wave or round, or the fingerprint of a survey without them.
     """
 
     survey: Survey
@@ -48,9 +48,29 @@ class Occasion:
         return recipe_of(self.survey).head[1:]
 
     @property
-    def number(self) -> int | None:
-        """Number of the wave."""
+    def entry(self) -> int | None:
+        """Number in the database: that of the wave, or of the round from 1 on."""
         return recipe_of(self.survey).series.entry
+
+    @property
+    def unit(self) -> str:
+        """What the number counts: "wave", "round", or "" without them."""
+        return "" if self.entry is None else "wave" if recipe_of(self.survey).series.rounds is None else "round"
+
+    @property
+    def number(self) -> int | None:
+        """Number of the wave, from 1 on, or of the round, from 0 on."""
+        rounds = recipe_of(self.survey).series.rounds
+        return self.entry if rounds is None else rounds.number
+
+    @property
+    def title(self) -> str:
+        """Name of the wave or round; empty without them."""
+        return f"{self.unit} {self.number}" if self.unit else ""
+
+    def described(self) -> dict[str, int | None]:
+        """Return the numbers of the wave and of the round as types for JSON."""
+        return {unit: self.number if unit == self.unit else None for unit in ("wave", "round")}
 
 
 @dataclass(frozen=True)
@@ -60,15 +80,16 @@ class ServerPlan:
     Attributes
     ----------
     versions : tuple of Survey
-        Versions of a survey of one series, ascending.
-    waves : tuple of int
-        Waves that are open, of which the last is the current one; empty without waves.
+        Versions of a survey of one series, ascending: whole surveys, or the first rounds of repeated surveys.
+    open : tuple of Survey
+        What reports are received for: the versions, each in every open wave, or rounds. The last one of a version is the
+        current one.
     groups : tuple of str
         Declared labels of groups; empty if people are not divided.
     """
 
     versions: tuple[Survey, ...]
-    waves: tuple[int, ...]
+    open: tuple[Survey, ...]
     groups: tuple[str, ...]
 
     @classmethod
@@ -78,22 +99,19 @@ class ServerPlan:
         Raises
         ------
         TypeError, ValueError
-            If they are not versions of one series; if waves are missing or superfluous; if a question is not optional; if a
-            group is declared twice.
+            If they are not versions of one series, or rounds of such versions; if waves are missing or superfluous; if a
+            question is not optional; if a group is declared twice.
         """
-        versions = [surveys] if isinstance(surveys, Survey) else list(surveys)
-        if not versions or not all(isinstance(survey, Survey) for survey in versions):
+        given = [surveys] if isinstance(surveys, Survey) else list(surveys) if isinstance(surveys, Iterable) else []
+        if not given or not all(isinstance(survey, Survey) for survey in given):
             raise TypeError(f"surveys must be a Survey or a list of them, got {surveys!r}")
-        for survey in versions:
+        for survey in given:
             check_optional(recipe_of(survey).declared)
-            if recipe_of(survey).series.promise != recipe_of(versions[0]).series.promise:
+            if recipe_of(survey).series.promise != recipe_of(given[0]).series.promise:
                 raise ValueError("surveys must be versions of one series, with the same epsilon and numbers of answers")
             if survey.wave is not None:
                 raise ValueError(f"surveys must be whole, got that of wave {survey.wave}: use waves")
-        numbers = [survey.revision for survey in versions]
-        if len(set(numbers)) < len(numbers):
-            raise ValueError(f"surveys must have different revisions, got {numbers}")
-        versions.sort(key=lambda survey: survey.revision)
+        versions = _versions_of(given)
         listed = [] if waves is None else [waves] if isinstance(waves, int) else list(waves)
         if versions[0].waves is None and listed:
             raise ValueError(f"waves must be left out for a survey without waves, got {waves!r}")
@@ -103,27 +121,52 @@ class ServerPlan:
         checked = tuple(panel.checked(wave) for wave in listed) if panel is not None else ()
         if len(set(checked)) < len(checked):
             raise ValueError(f"waves must be different, got {waves!r}")
-        return cls(tuple(versions), checked, _checked_groups(groups))
+        asked = [survey.in_wave(wave) for survey in versions for wave in checked] if checked else given
+        return cls(tuple(versions), tuple(asked), _checked_groups(groups))
 
     @property
     def current(self) -> Survey:
-        """The newest version, in the current wave."""
-        return self.in_current_wave(self.versions[-1])
+        """The newest version, in the current wave or round."""
+        return self.now(self.versions[-1])
 
     def occasions(self) -> dict[bytes, Occasion]:
         """Return what is open, by fingerprint."""
-        surveys = (
-            [survey.in_wave(wave) for survey in self.versions for wave in self.waves] if self.waves else self.versions
-        )
-        return {occasion.fingerprint: occasion for occasion in map(Occasion.of, surveys)}
+        return {occasion.fingerprint: occasion for occasion in map(Occasion.of, self.open)}
+
+    def titles(self) -> list[str]:
+        """Return the names of the open waves or rounds; none without them."""
+        return list(dict.fromkeys(one.title for one in self.occasions().values() if one.unit))
 
     def version(self, revision: int) -> Survey | None:
-        """Return the whole survey of the version with a number; None if there is no such version."""
+        """Return the version with a number; None if there is no such version."""
         return next((survey for survey in self.versions if survey.revision == revision), None)
 
-    def in_current_wave(self, survey: Survey) -> Survey:
-        """Return the survey of the current wave of a version."""
-        return survey.in_wave(self.waves[-1]) if self.waves else survey
+    def now(self, version: Survey) -> Survey:
+        """Return the survey of the current wave or round of a version."""
+        return next(survey for survey in reversed(self.open) if survey.revision == version.revision)
+
+
+def at_entry(version: Survey, entry: int | None) -> Survey | None:
+    """Return a version of a plan in the wave or round with a number in the database; None if it has no such one."""
+    panel = recipe_of(version).series.panel
+    if isinstance(version, SurveyRound):
+        return None if entry is None else replace(version, number=entry - 1)
+    if entry is None or panel is None:
+        return version if entry is None and panel is None else None
+    return version.in_wave(entry) if panel.open_ended or entry <= panel.waves else None
+
+
+def _versions_of(surveys: Sequence[Survey]) -> list[Survey]:
+    """Return the versions of surveys, ascending, after a check that none is there twice."""
+    found: dict[int, Survey] = {}
+    for i, survey in enumerate(surveys):
+        version = replace(survey, number=0) if isinstance(survey, SurveyRound) else survey
+        if found.setdefault(survey.revision, version) != version or survey in surveys[:i]:
+            raise ValueError(
+                f"surveys must have different revisions, or be different rounds of a version, got two of revision "
+                f"{survey.revision}"
+            )
+    return [found[revision] for revision in sorted(found)]
 
 
 def _checked_groups(groups: Any) -> tuple[str, ...]:

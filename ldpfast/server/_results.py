@@ -59,7 +59,7 @@ class Results:
         described: dict[str, Any] = {
             "survey": survey.fingerprint,
             "revision": survey.revision,
-            "wave": self.occasion.number,
+            **self.occasion.described(),
             "n": self.n,
             "guarantee": survey.guarantee.to_dict(),
         }

@@ -6,6 +6,7 @@ The messages of a transaction are stored together, and are folded into counts, a
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,12 +22,12 @@ from ._engine import Insert, engines_of, file_of, upsert, wait_for_turn
 from ._ids import Ids, LoggedIds, SharedIds
 from ._plan import Occasion, ServerPlan
 from ._reports import Reports, Status, places_of
+from ._surveys import NUMBER, Held, held_surveys, numbers_of_reports, open_survey, require_same_versions
 from ._tables import MIGRATIONS, VERSION, about, batches, metadata, occasions, refusals, states, surveys
 
 FOLDED = 200_000  # messages that are folded together: each time the counts of all groups are read and written
 READ_BATCHES = 4  # that a query fetches at once
 PARTS = batches.c.survey, batches.c.label, batches.c.size, batches.c.data
-NUMBER = sa.func.length(batches.c.data, type_=sa.Integer) // batches.c.size  # of messages of a batch
 
 
 class Store:
@@ -60,9 +61,14 @@ class Store:
                 self._ids.prepare(connection)
                 self._migrate(connection)
                 self._numbers = {
-                    occasion.fingerprint: self._open(connection, occasion) for occasion in plan.occasions().values()
+                    occasion.fingerprint: open_survey(connection, occasion) for occasion in plan.occasions().values()
                 }
-                self._surveys = self._known_surveys(connection)
+                n, _ = numbers_of_reports(connection)
+                # Others that nobody has answered are of no interest: a server was started with them once.
+                self._held = [one for one in held_surveys(connection, plan) if one.is_served or n[one.number]]
+                if is_new:
+                    require_same_versions(plan, self._held, n)
+                self._surveys = {one.number: one.occasion for one in self._held if one.occasion is not None}
         except BaseException:
             self.close()
             raise
@@ -102,9 +108,9 @@ class Store:
             known = {bytes(row.fingerprint) for row in connection.execute(sa.select(surveys.c.fingerprint))}
         for occasion in self.plan.occasions().values():
             if occasion.fingerprint not in known:
-                wave = f" in wave {occasion.number}" if occasion.number is not None else ""
+                when = f" in {occasion.title}" if occasion.title else ""
                 raise ValueError(
-                    f"the survey (version {occasion.survey.revision}){wave} must be one that a server has received in this "
+                    f"the survey (version {occasion.survey.revision}){when} must be one that a server has received in this "
                     f"database, got fingerprint {occasion.fingerprint.hex()}, which it does not have"
                 )
 
@@ -112,13 +118,17 @@ class Store:
         """Bring an older database to this version, in one transaction."""
         found = connection.scalar(sa.select(about.c.version).with_for_update())
         if found is None:
-            connection.execute(about.insert(), {"version": VERSION})
+            connection.execute(about.insert(), {"version": VERSION, "identity": secrets.token_hex(16)})
             return
         if not 1 <= found <= VERSION:
             raise ValueError(f"the database must be of version {VERSION} of the server or older, got version {found}")
         inspector = sa.inspect(connection)  # an older server that runs can have put its version back
-        columns = {column["name"] for column in inspector.get_columns("occasions")}
-        is_old = {1: "closed" not in columns, 2: inspector.has_table("messages")}
+        columns = {table: {one["name"] for one in inspector.get_columns(table)} for table in ("occasions", "surveys")}
+        is_old = {
+            1: "closed" not in columns["occasions"],
+            2: inspector.has_table("messages"),
+            4: "description" not in columns["surveys"],
+        }
         for version, (table, statements) in MIGRATIONS.items():
             if version < found or not is_old[version]:
                 continue
@@ -127,17 +137,8 @@ class Store:
             for statement in statements:
                 connection.execute(sa.text(statement))
         connection.execute(sa.update(about).values(version=VERSION))
-
-    def _open(self, connection: sa.Connection, occasion: Occasion) -> tuple[int, int]:
-        """Return the numbers of an occasion and of its survey, which are new or known."""
-        number = _number_of(connection, occasions, {"key": occasion.key}, {"wave": occasion.number})
-        survey = _number_of(
-            connection,
-            surveys,
-            {"fingerprint": occasion.fingerprint},
-            {"occasion": number, "revision": occasion.survey.revision},
-        )
-        return number, survey
+        unnamed = sa.update(about).where(about.c.identity.is_(None))
+        connection.execute(unnamed.values(identity=secrets.token_hex(16)))
 
     def load(self) -> None:
         """Read what the first reports need, which can take seconds after a start."""
@@ -255,24 +256,18 @@ class Store:
     def summary(self) -> Summary:
         """Return the numbers of reports, of refused ones, and of messages that are not folded."""
         with self.read() as connection:
-            folded = connection.execute(
-                sa.select(states.c.survey, sa.func.sum(states.c.n)).group_by(states.c.survey)
-            ).all()
-            pending = connection.execute(
-                sa.select(batches.c.survey, sa.func.sum(NUMBER)).group_by(batches.c.survey)
-            ).all()
+            n, pending = numbers_of_reports(connection)
             refused = connection.execute(
                 sa.select(refusals.c.reason, refusals.c.count).order_by(refusals.c.reason)
             ).all()
-        n: Counter[int] = Counter()
-        for survey, count in [*folded, *pending]:
-            n[survey] += int(count)
         counted = {self._surveys[survey].fingerprint: count for survey, count in n.items() if survey in self._surveys}
+        others = [one for one in self._held if n[one.number] and not one.is_served]
         return Summary(
             counted,
             sum(n.values()) - sum(counted.values()),
-            sum(int(count) for _, count in pending),
+            pending,
             {reason: int(count) for reason, count in refused},
+            {one: n[one.number] for one in others},
         )
 
     def touch(self) -> None:
@@ -312,14 +307,12 @@ class Store:
         chosen = sa.select(occasions.c.occasion, occasions.c.closed).where(occasions.c.occasion.in_(numbers))
         return {number for number, closed in connection.execute(chosen.with_for_update(read=True)) if closed}
 
-    def closed_waves(self) -> list[int | None]:
-        """Return the waves of the plan that are closed for good; [None] for a survey without waves that is closed."""
+    def closed_waves(self) -> list[Occasion]:
+        """Return what of the plan is closed for good, ascending by wave or round."""
         with self.write() as connection:
             closed = self._closed(connection)
         of_plan = self.plan.occasions().values()
-        return sorted(
-            {one.number for one in of_plan if self._numbers[one.fingerprint][0] in closed}, key=lambda n: n or 0
-        )
+        return sorted((one for one in of_plan if self._numbers[one.fingerprint][0] in closed), key=_order)
 
     def close_waves(self) -> tuple[int, int]:
         """Close the waves of the plan for good: count their messages, and forget their ids.
@@ -351,24 +344,10 @@ class Store:
             forgotten = self._ids.forget(connection, numbers)
         return folded, forgotten
 
-    def _known_surveys(self, connection: sa.Connection) -> dict[int, Occasion]:
-        """Return the surveys of the database by their numbers, also those of closed waves, if the plan has their version."""
-        found = {}
-        joined = sa.select(surveys.c.survey, surveys.c.fingerprint, surveys.c.revision, occasions.c.wave).join(
-            occasions, surveys.c.occasion == occasions.c.occasion
-        )
-        for number, fingerprint, revision, wave in connection.execute(joined):
-            version = self.plan.version(revision)
-            if version is not None and (wave is None) == (version.waves is None):
-                occasion = Occasion.of(version if wave is None else version.in_wave(wave))
-                if occasion.fingerprint == bytes(fingerprint):
-                    found[number] = occasion
-        return found
-
     def occasions(self) -> list[Occasion]:
-        """Return all surveys that reports were received for, ascending by wave and version."""
+        """Return all surveys that reports were received for, ascending by wave or round, and version."""
         found = [occasion for _, occasion in sorted(self._surveys.items())]
-        return sorted(found, key=lambda occasion: (occasion.number or 0, occasion.survey.revision))
+        return sorted(found, key=_order)
 
 
 @dataclass(frozen=True)
@@ -380,17 +359,25 @@ class Summary:
     n : dict
         Number of reports by the fingerprint of the survey.
     unknown : int
-        Number of reports to versions that the server was not started with.
+        Number of reports to surveys that neither the plan of the server nor the database describes.
     pending : int
         Number of messages that are not folded.
     refused : dict
         Number of refused reports by reason.
+    others : dict
+        Numbers of the reports to versions that the server was not started with, by survey.
     """
 
     n: dict[bytes, int]
     unknown: int
     pending: int
     refused: dict[str, int]
+    others: dict[Held, int]
+
+
+def _order(occasion: Occasion) -> tuple[int, int]:
+    """Return what occasions are sorted by: wave or round, and version."""
+    return occasion.entry or 0, occasion.survey.revision
 
 
 def _grouped(rows: Sequence[Any]) -> dict[tuple[int, str], list[bytes]]:
@@ -413,13 +400,3 @@ def _pieces(rows: Iterable[Any]) -> Iterator[tuple[tuple[int, str], list[bytes]]
             yield from _grouped(held).items()
             held, count = [], 0
     yield from _grouped(held).items()
-
-
-def _number_of(connection: sa.Connection, table: sa.Table, key: dict[str, Any], values: dict[str, Any]) -> int:
-    """Return the number of a row, which is inserted if it is not there."""
-    (column,), (name,) = table.primary_key.columns, key
-    statement: Any = upsert(connection.engine, table).values(**key, **values)
-    connection.execute(statement.on_conflict_do_nothing(index_elements=[table.c[name]]))
-    found = connection.scalar(sa.select(column).where(table.c[name] == key[name]))
-    assert isinstance(found, int)
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-VERSION = 4
+VERSION = 5
 # The table that is changed, and statements, from a version to the next one. `LoggedIds` makes what is new in version 4, a log
 # that older servers do not read.
 MIGRATIONS: dict[int, tuple[str, list[str]]] = {
@@ -17,10 +17,16 @@ MIGRATIONS: dict[int, tuple[str, list[str]]] = {
             "DROP TABLE messages",
         ],
     ),
+    4: ("surveys", ["ALTER TABLE surveys ADD COLUMN description TEXT", "ALTER TABLE ldpfast ADD COLUMN identity TEXT"]),
 }
 
 metadata = sa.MetaData()
-about = sa.Table("ldpfast", metadata, sa.Column("version", sa.Integer, nullable=False))
+about = sa.Table(
+    "ldpfast",
+    metadata,
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("identity", sa.Text),  # random: it names the database in the batches of exported states
+)
 occasions = sa.Table(
     "occasions",
     metadata,
@@ -36,6 +42,7 @@ surveys = sa.Table(
     sa.Column("fingerprint", sa.LargeBinary, nullable=False, unique=True),
     sa.Column("occasion", sa.ForeignKey("occasions.occasion"), nullable=False),
     sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("description", sa.Text),  # JSON of `Survey.to_dict`; missing for surveys that older servers have received
 )
 ids = sa.Table(
     "ids",

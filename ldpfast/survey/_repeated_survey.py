@@ -13,6 +13,7 @@ from .._described import Described
 from .._described import from_dict as described
 from ..privacy import Guarantee
 from ..reports import Aggregator, Counted, recipe_of
+from . import _toml
 from ._columns import QuestionColumn
 from ._compare import SurveyComparison, compare_rounds
 from ._conclude import conclude
@@ -234,6 +235,49 @@ class RepeatedSurvey(Described):
         survey = described(arguments["survey"], "survey")
         return cls(survey, round=arguments["round"], rounds=arguments["rounds"])
 
+    def to_toml(self) -> str:
+        """Return the repeated survey as TOML: that of its survey, with "round" and "rounds". `from_toml` reads it.
+
+        Returns
+        -------
+        text : str
+
+        Raises
+        ------
+        TypeError
+            If a label is neither text, nor a number, a boolean or a date.
+        """
+        return f"round = {self.round!r}\nrounds = {self.rounds}\n{self.survey.to_toml()}"
+
+    @classmethod
+    def from_toml(cls, text: str) -> RepeatedSurvey:
+        """Return the repeated survey that TOML describes.
+
+        Parameters
+        ----------
+        text : str
+            As for `Survey.from_toml`, with the entries "round" and "rounds".
+
+        Returns
+        -------
+        repeated : RepeatedSurvey
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the text is not TOML, or does not describe a repeated survey.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Repeated, RepeatedSurvey, Survey, YesNo
+        >>> weekly = Repeated(Survey({"smokes": YesNo(optional=True)}, 4.0, series="habits"), round=2.0, rounds=8)
+        >>> RepeatedSurvey.from_toml(weekly.to_toml()) == weekly
+        True
+        """
+        options = _toml.parse(text, repeated=True)
+        once, rounds = options.pop("round"), options.pop("rounds")
+        return cls(Survey(**options), round=once, rounds=rounds)
+
     def _pinned(self) -> dict[str, Any]:
         return self._first._pinned()
 
@@ -287,6 +331,11 @@ class SurveyRound(Survey):
             number=_check.integer("number", self.number, 0, MAX_ROUNDS - 2),
         )
         super().__post_init__()
+
+    @cached_property
+    def repeated(self) -> RepeatedSurvey:
+        """The repeated survey that this is a round of."""
+        return RepeatedSurvey(Survey(self.questions, **_options(self)), round=self.round, rounds=self.rounds)
 
     @cached_property
     def _responses(self) -> list[TwoResponses]:

@@ -12,12 +12,13 @@ from .._described import classes_of
 from .._schema import unpack
 from ._questions import SurveyQuestion
 
+ROUNDS = ("round", "rounds")  # of a repeated survey
 GROUPS = "groups"  # labels that a server receives with reports; not part of the survey
 OPTIONS = ("epsilon", "answers", "weights", "series", "waves", "turns", "open_ended", "revision", "wave", "questions")
 
 
-def parse(text: str, epsilon: float | None = None) -> dict[str, Any]:
-    """Return the arguments of a survey from TOML.
+def parse(text: str, epsilon: float | None = None, *, repeated: bool = False) -> dict[str, Any]:
+    """Return the arguments of a survey from TOML, with those of a repeated survey if it is one.
 
     Parameters
     ----------
@@ -26,6 +27,8 @@ def parse(text: str, epsilon: float | None = None) -> dict[str, Any]:
         question: its "type" and the arguments of that class.
     epsilon : float, optional
         Privacy parameter in the place of that of the text.
+    repeated : bool
+        Whether it must describe a repeated survey, with the entries "round" and "rounds".
 
     Returns
     -------
@@ -46,9 +49,12 @@ def parse(text: str, epsilon: float | None = None) -> dict[str, Any]:
         raise ValueError("a survey must be TOML that is nested less deeply") from None
     data |= {} if epsilon is None else {"epsilon": epsilon}
     _checked_groups(data.pop(GROUPS, None))
-    unknown = sorted(set(data) - set(OPTIONS))
+    known = (*OPTIONS, *ROUNDS) if repeated else OPTIONS
+    unknown, missing = sorted(set(data) - set(known)), sorted(set(ROUNDS) - set(data))
     if unknown:
-        raise ValueError(f"a survey must have the entries {', '.join(OPTIONS)} only, got {unknown[0]!r}")
+        raise ValueError(f"a survey must have the entries {', '.join(known)} only, got {unknown[0]!r}")
+    if repeated and missing:
+        raise ValueError(f"a repeated survey must have the entries {' and '.join(ROUNDS)}, got none of {missing[0]!r}")
     for name, kind in (("epsilon", (int, float)), ("questions", dict)):
         if not isinstance(data.get(name), kind):
             raise ValueError(
@@ -56,6 +62,14 @@ def parse(text: str, epsilon: float | None = None) -> dict[str, Any]:
             )
     questions = {name: _question(name, entries) for name, entries in data["questions"].items()}
     return {**data, "questions": questions}
+
+
+def has_rounds(text: str) -> bool:
+    """Return whether TOML describes a repeated survey; whether it is valid is for `parse` to say."""
+    try:
+        return not {*ROUNDS}.isdisjoint(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return False
 
 
 def groups_of(text: str) -> list[str] | None:

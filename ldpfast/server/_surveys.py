@@ -1,0 +1,126 @@
+"""The surveys that a database holds, with their descriptions, also those that a server was not started with."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from .._described import from_dict
+from ..reports import recipe_of
+from ..survey import Survey
+from ._engine import upsert
+from ._plan import Occasion, ServerPlan, at_entry
+from ._tables import batches, occasions, states, surveys
+
+NUMBER = sa.func.length(batches.c.data, type_=sa.Integer) // batches.c.size  # of messages of a batch
+
+
+@dataclass(frozen=True)
+class Held:
+    """A survey that a database holds.
+
+    Attributes
+    ----------
+    number : int
+        Primary key of the survey.
+    fingerprint : bytes
+    revision : int
+        Number of the version.
+    entry : int or None
+        Number of the wave, or of the round from 1 on.
+    occasion : Occasion or None
+        The survey; None if neither the plan of the server nor the database describes it in this version of the package.
+    is_served : bool
+        Whether it is a version that the server was started with.
+    """
+
+    number: int
+    fingerprint: bytes
+    revision: int
+    entry: int | None
+    occasion: Occasion | None
+    is_served: bool
+
+    def text(self, n: int) -> str:
+        """Return version, wave or round, and fingerprint, with a number of reports."""
+        title = self.occasion.title if self.occasion is not None else "" if self.entry is None else f"wave {self.entry}"
+        return f"version {self.revision}{f' in {title}' * bool(title)} (survey {self.fingerprint.hex()}): {n:,} reports"
+
+
+def open_survey(connection: sa.Connection, occasion: Occasion) -> tuple[int, int]:
+    """Return the numbers of an occasion and of its survey, which are new or known."""
+    number = _number_of(connection, occasions, {"key": occasion.key}, {"wave": occasion.entry})
+    values = {"occasion": number, "revision": occasion.survey.revision}
+    return number, _number_of(connection, surveys, {"fingerprint": occasion.fingerprint}, values)
+
+
+def held_surveys(connection: sa.Connection, plan: ServerPlan) -> list[Held]:
+    """Return the surveys of a database, also those of closed waves, and store the descriptions that it lacks."""
+    found = []
+    columns = surveys.c.survey, surveys.c.fingerprint, surveys.c.revision, surveys.c.description, occasions.c.wave
+    joined = sa.select(*columns).join(occasions, surveys.c.occasion == occasions.c.occasion).order_by(surveys.c.survey)
+    for number, key, revision, description, entry in connection.execute(joined).all():
+        version, fingerprint = plan.version(revision), bytes(key)
+        survey = None if version is None else at_entry(version, entry)
+        is_served = survey is not None and recipe_of(survey).head[1:] == fingerprint
+        if survey is None or not is_served:
+            survey = _described(description, fingerprint)
+        elif description is None:
+            values = {"description": json.dumps(survey.to_dict())}
+            connection.execute(sa.update(surveys).where(surveys.c.survey == number).values(values))
+        occasion = None if survey is None else Occasion.of(survey)
+        found.append(Held(number, fingerprint, revision, entry, occasion, is_served))
+    return found
+
+
+def _described(description: str | None, fingerprint: bytes) -> Survey | None:
+    """Return the survey that a database describes; None without a description, or if this version asks something else."""
+    if description is None:
+        return None
+    try:
+        survey = from_dict(json.loads(description))
+    except (LookupError, TypeError, ValueError):  # of a newer version of the package
+        return None
+    return survey if isinstance(survey, Survey) and recipe_of(survey).head[1:] == fingerprint else None
+
+
+def numbers_of_reports(connection: sa.Connection) -> tuple[Counter[int], int]:
+    """Return the numbers of reports by survey, and the number of messages that are not folded."""
+    folded = sa.select(states.c.survey, sa.func.sum(states.c.n)).group_by(states.c.survey)
+    pending = sa.select(batches.c.survey, sa.func.sum(NUMBER)).group_by(batches.c.survey)
+    waiting = connection.execute(pending).all()
+    n: Counter[int] = Counter()
+    for survey, count in [*connection.execute(folded), *waiting]:
+        n[survey] += int(count)
+    return n, sum(int(count) for _, count in waiting)
+
+
+def require_same_versions(plan: ServerPlan, held: Collection[Held], n: Counter[int]) -> None:
+    """Raise if a version of a plan has the number of another survey that reports were received for.
+
+    Raises
+    ------
+    ValueError
+        Its reports would be seen no more, and the same people would be asked again.
+    """
+    for one in held:
+        if n[one.number] and not one.is_served and plan.version(one.revision) is not None:
+            raise ValueError(
+                f"surveys must have a new revision if they were changed, which `Survey.revise` counts: the database has "
+                f"{one.text(n[one.number])}, got another survey with revision {one.revision}"
+            )
+
+
+def _number_of(connection: sa.Connection, table: sa.Table, key: dict[str, Any], values: dict[str, Any]) -> int:
+    """Return the number of a row, which is inserted if it is not there."""
+    (column,), (name,) = table.primary_key.columns, key
+    statement: Any = upsert(connection.engine, table).values(**key, **values)
+    connection.execute(statement.on_conflict_do_nothing(index_elements=[table.c[name]]))
+    found = connection.scalar(sa.select(column).where(table.c[name] == key[name]))
+    assert isinstance(found, int)
+    return found
