@@ -19,6 +19,7 @@ from .._extras import optional
 from .._person_keys import ID_BYTES, PersonKeys
 from ..reports import recipe_of
 from ..survey import Choice, Mean, RepeatedSurvey, Survey, YesNo
+from ..survey._messages import message_table
 from ._arguments import output_file, replaced
 from ._surveys import read_survey
 
@@ -280,41 +281,34 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _write_export(arguments: argparse.Namespace, store: Any) -> int:
-    survey = store.plan.current
-    label = recipe_of(survey).head[1:]
+    from ..server._exports import exported_state
+    from ..server._plan import Occasion
+
+    occasion, note = Occasion.of(store.plan.current), ""
     with replaced(arguments.output, arguments.surveys) as temporary:
         if arguments.output.suffix == ".ldp":
-            by_label = store.counts(label)
-            if arguments.group is not None and arguments.group not in by_label:
-                raise ValueError(f"--group must be one of {', '.join(map(repr, by_label))}, got {arguments.group!r}")
-            aggregator = survey.aggregator()
-            for name, counted in by_label.items():
-                if arguments.group in (None, name):
-                    aggregator.merge(counted)
+            aggregator = exported_state(store, occasion, arguments.group)
             temporary.write_bytes(aggregator.to_bytes())
             n = aggregator.n
         else:
-            n = _write_messages(store, label, arguments.group, temporary)
+            n = _write_messages(store, occasion, arguments.group, temporary)
+            note = "; saved states of the server count them, too: give the whole table to `update`, which then refuses them"
     store.close()
-    print(f"n = {n}: {arguments.output}")
+    print(f"n = {n}: {arguments.output}{note}")
     return 0
 
 
-def _write_messages(store: Any, label: bytes, group: str | None, path: Path) -> int:
+def _write_messages(store: Any, occasion: Any, group: str | None, path: Path) -> int:
     """Write the messages to a survey that are not folded, in random order and without ids, and return their number."""
     pa = optional("pyarrow", "files")
+    from ..server._exports import exported_messages
+
     if group is not None and group not in store.plan.groups:
         raise ValueError(f"--group must be one of {', '.join(map(repr, store.plan.groups))}, got {group!r}")
-    listed: list[tuple[bytes, str]] = []
-    with store.read() as connection:
-        for occasion, name, part in store.pending(connection):
-            if occasion.fingerprint == label and group in (None, name):
-                listed += [(message, name) for message in part]
+    listed, names = exported_messages(store, occasion, group)
     secrets.SystemRandom().shuffle(listed)
-    columns = {"report": pa.array([message for message, _ in listed], pa.binary())}
-    if store.plan.groups:
-        columns["group"] = pa.array([name for _, name in listed], pa.string())
-    table = pa.table(columns)
+    labels = [name for _, name in listed] if store.plan.groups else None
+    table = message_table(recipe_of(occasion.survey), [message for message, _ in listed], labels, names)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
     return len(listed)

@@ -12,7 +12,7 @@ from .._envelope import as_bytes, seal, unseal
 from .._registry import class_of_state
 from .._schema import read_integer
 from .._typing import AnyArray
-from ._batches import new_names, read_batches
+from ._batches import carried_names, new_names, read_batches
 from ._counts import MAX_REPORTS, Counts, read_question
 from ._labels import is_binary
 from ._recipe import Asked
@@ -118,7 +118,7 @@ class Aggregator:
         reports : array_like, sequence of bytes, Arrow binary array, or Arrow table
             Many reports as `privatize` returns them, or a single one. Reports in an array carry no label, and reports of
             another question can be counted without an error. Messages and tables say which question they answer. Anything
-            that exports an Arrow stream is read in pieces.
+            that exports an Arrow stream is read in pieces. A table that `ldpfast export` has written carries names of batches.
         batch : str, optional
             Name of the batch, for instance of the file that held it. A name is accepted once, also after `merge` and in
             a saved state, so that a job that is run again cannot count a file twice. 16 bytes of memory.
@@ -134,14 +134,19 @@ class Aggregator:
         ------
         TypeError, ValueError
             If they do not answer this question: wrong dtype or width, nonzero padding bits, values that no record gives, or
-            another fingerprint; if a batch of this name was already counted. The aggregator is then unchanged.
+            another fingerprint; if a batch of this name, or one that a table names, was already counted. The aggregator is
+            then unchanged.
         """
-        names = new_names(self._counts.batches, batch)
+        names, carried = new_names(self._counts.batches, batch), carried_names(reports)
+        if carried & self._counts.batches:
+            raise ValueError(
+                f"reports must hold no batch that was already counted, got {len(carried & self._counts.batches)} of them"
+            )
         if _check.choice("errors", errors, ("raise", "skip")) == "skip":
             self._update_valid(reports)
         else:
             self._counts.add(*self._counts.recipe.count(reports))
-        self._counts.batches |= names
+        self._counts.batches |= names | carried
         return self
 
     def _update_valid(self, messages: Any) -> None:

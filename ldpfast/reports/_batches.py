@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import Any
+
+from .._schema import read_json
+
+BATCHES_KEY = b"ldpfast_batches"  # of the metadata of tables of messages: the names of batches, by group
+GROUP = "group"  # column with the group of each person
 
 _BATCH = re.compile("[0-9a-f]{32}")  # result of `hash_of_batch`
 
@@ -35,3 +41,23 @@ def new_names(counted: set[str], batch: str | None) -> set[str]:
     if names & counted:
         raise ValueError(f"batch must be new, got {batch!r}, which was already counted")
     return names
+
+
+def carried_names(reports: Any) -> set[str]:
+    """Return what is stored of the names of batches that an Arrow table carries, for the groups that it has rows of.
+
+    Raises
+    ------
+    ValueError
+        If the names are damaged.
+    """
+    metadata = getattr(getattr(reports, "schema", None), "metadata", None)
+    if not isinstance(metadata, Mapping) or BATCHES_KEY not in metadata or not hasattr(reports, "column_names"):
+        return set()
+    try:
+        by_group = {group: read_batches(names) for group, names in read_json(metadata[BATCHES_KEY]).items()}
+        has_groups = GROUP in reports.column_names
+        groups = reports.column(GROUP).unique().to_pylist() if has_groups else [""] * bool(len(reports))
+        return set().union(*(by_group[group] for group in groups))
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise ValueError("reports must have names of batches for all of their groups in the metadata") from None

@@ -23,7 +23,7 @@ from ._ids import Ids, LoggedIds, SharedIds
 from ._plan import Occasion, ServerPlan
 from ._reports import Reports, Status, places_of
 from ._surveys import NUMBER, Held, held_surveys, numbers_of_reports, open_survey, require_same_versions
-from ._tables import MIGRATIONS, VERSION, about, batches, metadata, occasions, refusals, states, surveys
+from ._tables import MIGRATIONS, VERSION, about, batches, metadata, occasions, parts, refusals, states, surveys
 
 FOLDED = 200_000  # messages that are folded together: each time the counts of all groups are read and written
 READ_BATCHES = 4  # that a query fetches at once
@@ -221,6 +221,9 @@ class Store:
             for (survey, label), part in _grouped(rows).items():
                 aggregator = self._state(connection, survey, label).update(part)
                 self._save(connection, survey, label, aggregator)
+            of_part = (batches.c.survey == parts.c.survey) & (batches.c.label == parts.c.label)
+            are_left = sa.exists().where(of_part & (batches.c.place <= parts.c.last))
+            connection.execute(sa.update(parts).where((parts.c.last > 0) & ~are_left).values(last=0))
         return sum(len(row.data) // row.size for row in rows)
 
     def _state(self, connection: sa.Connection, survey: int, label: str) -> Aggregator:
@@ -281,10 +284,11 @@ class Store:
         with self.write() as connection:
             connection.execute(sa.update(about).values(version=about.c.version))
 
-    def pending(self, connection: sa.Connection) -> Iterator[tuple[Occasion, str, list[bytes]]]:
-        """Yield the messages that are not folded, by survey and label, in pieces."""
-        chosen = sa.select(*PARTS).order_by(batches.c.place).execution_options(yield_per=READ_BATCHES)
-        for (survey, label), part in _pieces(connection.execute(chosen)):
+    def pending(self, connection: sa.Connection, chosen: Any = None) -> Iterator[tuple[Occasion, str, list[bytes]]]:
+        """Yield the messages of chosen batches, or of all, which are not folded, by survey and label, in pieces."""
+        asked = sa.select(*PARTS).order_by(batches.c.place).execution_options(yield_per=READ_BATCHES)
+        asked = asked if chosen is None else asked.where(chosen)
+        for (survey, label), part in _pieces(connection.execute(asked)):
             if survey in self._surveys:
                 yield self._surveys[survey], label, part
 

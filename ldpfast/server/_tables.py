@@ -75,3 +75,14 @@ refusals = sa.Table(
     sa.Column("reason", sa.String(40), primary_key=True),
     sa.Column("count", sa.BigInteger, nullable=False),
 )
+parts = sa.Table(  # of the messages to a survey in a group that were exported
+    "parts",
+    metadata,
+    sa.Column("survey", sa.Integer, primary_key=True),
+    sa.Column("label", sa.Text, primary_key=True),
+    sa.Column("part", sa.Integer, primary_key=True),
+    sa.Column("last", sa.BigInteger, nullable=False),  # place of the last message; 0 when all are folded
+    sa.Column(
+        "has_messages", sa.Boolean, nullable=False
+    ),  # whether the messages were exported, or only counted in states
+)

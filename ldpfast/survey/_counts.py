@@ -15,7 +15,8 @@ from .._extras import optional
 from .._typing import AnyArray
 from ..mechanisms import Mechanism
 from ..reports import check_table_schema
-from ..reports._labels import binary_buffers, is_binary
+from ..reports._batches import BATCHES_KEY
+from ..reports._labels import COLUMN, binary_buffers, is_binary
 from ._messages import joined_messages, message_error
 
 if TYPE_CHECKING:
@@ -175,8 +176,16 @@ def _count_tables(layout: SurveyRecipe, reports: Any) -> tuple[list[AnyArray], i
         reader = reports.to_reader() if isinstance(reports, pa.Table) else pa.RecordBatchReader.from_stream(reports)
     except (pa.ArrowException, TypeError, ValueError):
         raise TypeError(f"reports must be an Arrow table, got {type(reports).__name__}") from None
-    _check_schema(layout, reader.schema)
     states, n = _no_counts(layout), 0
+    if LABEL not in reader.schema.names and COLUMN in reader.schema.names:
+        check_table_schema(layout.label.schema, "survey", reader.schema)
+        _require_names(reports, reader.schema)
+        for batch in reader:
+            counted, people = count(layout, batch.column(COLUMN))
+            combine(layout, states, counted)
+            n += people
+        return states, n
+    _check_schema(layout, reader.schema)
     for batch in reader:
         _count_batch(layout, batch, states, n)
         n += batch.num_rows
@@ -258,6 +267,13 @@ def _are_valid(mechanism: Mechanism, packed: NDArray[np.uint8]) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _require_names(reports: Any, schema: Any) -> None:
+    """Raise if names of batches are lost, which `Aggregator.update` reads from tables of pyarrow only."""
+    pa = optional("pyarrow", "files")
+    if BATCHES_KEY in schema.metadata and not isinstance(reports, pa.Table):
+        raise TypeError(f"reports with names of batches must be a whole pyarrow.Table, got {type(reports).__name__}")
 
 
 def _check_schema(layout: SurveyRecipe, schema: Any) -> None:

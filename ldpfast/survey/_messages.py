@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 
 from .._core.survey import FAULTS
 from .._extras import optional
+from .._schema import canonical_json
+from ..reports._batches import BATCHES_KEY, GROUP
+from ..reports._labels import COLUMN, SCHEMA_KEY
 
 if TYPE_CHECKING:
     from ._recipe import SurveyRecipe
@@ -53,6 +57,29 @@ def messages_of(layout: SurveyRecipe, table: Any) -> Any:
         pa.large_binary(), len(asked[0]), [None, pa.py_buffer(ends), pa.py_buffer(data)]
     )
     return large.cast(pa.binary())
+
+
+def message_table(
+    layout: SurveyRecipe, messages: Sequence[bytes], groups: Sequence[str] | None, names: Mapping[str, Sequence[str]]
+) -> Any:
+    """Return messages as an Arrow table that explains itself, which `Aggregator.update` counts once.
+
+    Parameters
+    ----------
+    layout : SurveyRecipe
+        The survey that the messages answer.
+    messages : sequence of bytes
+    groups : sequence of str, optional
+        Group of each person.
+    names : mapping
+        What is stored of the names of batches, by group; the group "" without groups.
+    """
+    pa = optional("pyarrow", "files")
+    columns = {COLUMN: pa.array(messages, pa.binary())}
+    if groups is not None:
+        columns[GROUP] = pa.array(groups, pa.string())
+    metadata = {SCHEMA_KEY: canonical_json(layout.label.schema), BATCHES_KEY: json.dumps(dict(names))}
+    return pa.table(columns, metadata=metadata)
 
 
 def joined_messages(messages: Sequence[Any]) -> tuple[bytes, NDArray[np.int64]]:
