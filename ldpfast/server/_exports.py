@@ -47,11 +47,12 @@ def exported_messages(
     with store.read() as reading:
         with store.write() as connection:  # nothing is folded meanwhile
             names = _Names(connection, occasion)
-            found = {label: [hash_of_batch(names.of_messages(label))] for label in names.last if group in (None, label)}
+            found = {
+                label: [hash_of_batch(names.of_messages(label))] for label in names.waiting if group in (None, label)
+            }
             reading.execute(sa.select(about.c.version)).all()  # what follows sees the database as it is now
         chosen = (batches.c.survey == names.survey) & batches.c.label.in_(list(found))
-        places = batches.c.place <= max(names.last.values(), default=0)
-        pending = store.pending(reading, chosen & places)
+        pending = store.pending(reading, chosen & (batches.c.place <= names.last))
         return [(message, label) for _, label, messages in pending for message in messages], found
 
 
@@ -62,8 +63,10 @@ class _Names:
     ----------
     survey : int
         Number of the survey.
-    last : dict
-        Last place of the messages that are not folded, by label.
+    waiting : list of str
+        Labels of the groups with messages that are not folded.
+    last : int
+        Last place of these messages.
     """
 
     def __init__(self, connection: sa.Connection, occasion: Occasion) -> None:
@@ -71,14 +74,13 @@ class _Names:
         self._identity = connection.scalar(sa.select(about.c.identity).with_for_update())
         number = sa.select(surveys.c.survey).where(surveys.c.fingerprint == occasion.fingerprint)
         self.survey: int = connection.execute(number).scalar_one()
-        last = sa.select(batches.c.label, sa.func.max(batches.c.place)).where(batches.c.survey == self.survey)
-        self.last: dict[str, int] = {
-            label: int(place) for label, place in connection.execute(last.group_by(batches.c.label))
-        }
+        places = sa.select(batches.c.label, sa.func.max(batches.c.place)).where(batches.c.survey == self.survey)
+        last = {label: int(place) for label, place in connection.execute(places.group_by(batches.c.label))}
+        self.waiting, self.last = sorted(last), max(last.values(), default=0)
 
     def of_state(self, label: str) -> list[str]:
         """Return the names of all reports of a group."""
-        if label in self.last:
+        if label in self.waiting:
             self._add_to_part(label, False)
         listed = sa.select(parts.c.part).where(self._are(label) & (parts.c.has_messages | (parts.c.last > 0)))
         numbers = sorted(self._connection.scalars(listed))
@@ -93,7 +95,7 @@ class _Names:
         newest = sa.select(parts.c.part, parts.c.last, parts.c.has_messages).where(self._are(label))
         found = self._connection.execute(newest.order_by(parts.c.part.desc()).limit(1)).one_or_none()
         part = 0 if found is None else found.part
-        values: dict[str, Any] = {"last": self.last[label], "has_messages": has_messages}
+        values: dict[str, Any] = {"last": self.last, "has_messages": has_messages}
         if found is not None and found.last:
             values["has_messages"] |= found.has_messages
             self._connection.execute(sa.update(parts).where(self._are(label) & (parts.c.part == part)).values(values))

@@ -115,7 +115,7 @@ def _of_rounds(surveys: Sequence[SurveyRound]) -> tuple[float, float, float]:
     A ledger refuses a question that was revised between two rounds, and more rounds than it was promised. With a secret, such
     a question has another permanent answer, so that the losses of all versions add up, each over all rounds.
     """
-    versions = {survey.revision: survey.repeated for survey in surveys}.values()
+    versions = dict.fromkeys(survey.repeated for survey in surveys)
     most = max(surveys[0].rounds, len({survey.number for survey in surveys}))
     ledger = max(version.loss().epsilon for version in versions)
     longer = [replace(version, rounds=most) for version in versions]
@@ -144,7 +144,7 @@ def sentences(surveys: Sequence[Survey], missing: int) -> list[str]:
     kinds = (
         "the survey" if losses.count == 1 else f"the {losses.count} surveys (versions, waves, rounds) of this database"
     )
-    reports = f"by all reports of a person to {kinds}{_later(surveys)}"
+    reports = f"by all reports of a person to {kinds}{_later(surveys[0]) if ledgers == 1 else ''}"
     if losses.count == 1 and not rounds and not waves:
         found = [f"{_epsilon(losses.report)} {reports}, if they come from {one}, or from {secret}, and {values}."]
     else:
@@ -165,14 +165,13 @@ def sentences(surveys: Sequence[Survey], missing: int) -> list[str]:
     return found
 
 
-def _later(surveys: Sequence[Survey]) -> str:
-    """Return which others than the given waves and rounds are covered."""
-    first = surveys[0]
-    if isinstance(first, SurveyRound):
-        return f" and its other rounds, {first.rounds} at most"
-    if first.open_ended:
-        return f" so far, and {_epsilon(first.guarantee.epsilon)} in each further period of {first.waves} waves"
-    return " and all other waves of the series" if first.waves is not None else ""
+def _later(survey: Survey) -> str:
+    """Return which other waves or rounds of the series of a survey are covered."""
+    if isinstance(survey, SurveyRound):
+        return f" and its other rounds, {survey.rounds} at most"
+    if survey.open_ended:
+        return f" so far, and {_epsilon(survey.guarantee.epsilon)} in each further period of {survey.waves} waves"
+    return " and all other waves of the series" if survey.waves is not None else ""
 
 
 def _epsilon(value: float) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from .._described import from_dict
-from ..reports import recipe_of
 from ..survey import Survey
 from ._engine import upsert
 from ._plan import Occasion, ServerPlan, at_entry
@@ -67,18 +66,18 @@ def held_surveys(connection: sa.Connection, plan: ServerPlan) -> list[Held]:
     for number, key, revision, description, entry in connection.execute(joined).all():
         version, fingerprint = plan.version(revision), bytes(key)
         survey = None if version is None else at_entry(version, entry)
-        is_served = survey is not None and recipe_of(survey).head[1:] == fingerprint
+        occasion = None if survey is None else Occasion.of(survey)
+        is_served = occasion is not None and occasion.fingerprint == fingerprint
         if survey is None or not is_served:
-            survey = _described(description, fingerprint)
+            occasion = _described(description, fingerprint)
         elif description is None:
             values = {"description": json.dumps(survey.to_dict())}
             connection.execute(sa.update(surveys).where(surveys.c.survey == number).values(values))
-        occasion = None if survey is None else Occasion.of(survey)
         found.append(Held(number, fingerprint, revision, entry, occasion, is_served))
     return found
 
 
-def _described(description: str | None, fingerprint: bytes) -> Survey | None:
+def _described(description: str | None, fingerprint: bytes) -> Occasion | None:
     """Return the survey that a database describes; None without a description, or if this version asks something else."""
     if description is None:
         return None
@@ -86,7 +85,8 @@ def _described(description: str | None, fingerprint: bytes) -> Survey | None:
         survey = from_dict(json.loads(description))
     except (LookupError, TypeError, ValueError):  # of a newer version of the package
         return None
-    return survey if isinstance(survey, Survey) and recipe_of(survey).head[1:] == fingerprint else None
+    occasion = Occasion.of(survey) if isinstance(survey, Survey) else None
+    return occasion if occasion is not None and occasion.fingerprint == fingerprint else None
 
 
 def numbers_of_reports(connection: sa.Connection) -> tuple[Counter[int], int]:

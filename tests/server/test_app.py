@@ -26,6 +26,7 @@ import ldpfast as ldp
 from ldpfast.reports import Aggregator
 from ldpfast.server import _store, create_app
 from ldpfast.server._access import Tokens, session_of
+from ldpfast.server._exports import exported_state
 from ldpfast.server._ids import LoggedIds
 from ldpfast.server._plan import ServerPlan
 from ldpfast.server._receiver import Receiver
@@ -508,7 +509,9 @@ def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
                 }
                 assert connection.scalar(sa.text("SELECT version FROM ldpfast")) == VERSION
                 if version == 1:  # as the first version left it
-                    connection.execute(sa.text("ALTER TABLE occasions DROP COLUMN closed"))
+                    for table, column in (("occasions", "closed"), ("surveys", "description"), ("ldpfast", "identity")):
+                        connection.execute(sa.text(f"ALTER TABLE {table} DROP COLUMN {column}"))
+                    connection.execute(sa.text("DROP TABLE parts"))
                     binary = "BYTEA" if kind == "postgresql" else "BLOB"
                     columns = f"place INTEGER PRIMARY KEY, survey INTEGER, label TEXT, message {binary}"
                     connection.execute(sa.text(f"CREATE TABLE messages ({columns})"))
@@ -518,6 +521,10 @@ def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
                     connection.execute(sa.text("UPDATE ldpfast SET version = 1"))
             store.close()
         store = Store(plan, url)
+        with store.read() as connection:
+            assert len(connection.scalar(sa.text("SELECT identity FROM ldpfast"))) == 32
+            assert Survey.from_dict(json.loads(connection.scalar(sa.text("SELECT description FROM surveys")))) == SURVEY
+        assert len(exported_state(store, occasion, None)._counts.batches) == 2
         store.touch()
         with store.write() as connection:
             connection.execute(sa.text("UPDATE ldpfast SET version = 1"))  # as an older server does that still runs

@@ -166,6 +166,8 @@ def test_the_loss_of_rounds_is_that_of_the_repeated_survey():
     other = losses_of((*rounds, revised.in_round(2)))
     assert other.ledger == found.ledger  # a ledger refuses the added question
     assert other.secret == pytest.approx(2 * found.secret)
+    edited = replace(revised.survey, revision=1)  # by hand, on an older server
+    assert losses_of((*rounds, Repeated(edited, round=2.0, rounds=3).in_round(2))).secret == other.secret
     longer = losses_of(tuple(WEEKLY.in_round(number) for number in range(5)))
     assert longer.secret == replace(WEEKLY, rounds=5).loss().epsilon > longer.ledger == found.ledger
     texts = sentences(rounds, 0)
@@ -180,6 +182,11 @@ def test_other_weights_and_too_many_orders_state_the_sum():
     other = replace(first, weights={"a": 1, "b": 1}, revision=2)
     found = losses_of((first, other))
     assert found.secret == found.total == pytest.approx(4.0)
+    assert sentences([first, replace(first, epsilon=1.0)], 0)[1].endswith(
+        "if they come from 2 ledgers, one for each series."
+    )
+    assert "so far, and at most \u03b5 = 2 in each further period of 2 waves" in sentences([ENDLESS.in_wave(3)], 0)[1]
+    assert "and all other waves of the series, if they" in sentences([PANEL.in_wave(3)], 0)[1]
 
 
 # Rounds ---------------------------------------------------------------------------------------------------------------
