@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import re
 import reprlib
 from collections.abc import Iterable, Mapping, Set
 from decimal import Decimal
@@ -26,6 +27,8 @@ MAX_PEOPLE = 1 << 53  # doubles represent all integers up to here
 SIMPLE_DECIMAL = 10**9  # largest denominator of a decimal that is meant as it is written
 MAX_QUOTIENT = 10**6  # largest denominator of a quotient that a float can stand for
 ROUNDED_DIGITS = 15  # digits from which on a decimal can be a rounded quotient
+# Characters that a database, XML or CSV cannot hold, or that UTF-8 does not have: lone surrogates.
+NO_LABEL = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def positive(name: str, value: Any) -> float:
@@ -150,6 +153,16 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     if value not in words:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}")
     return str(value)
+
+
+def labels(name: str, values: Iterable[Any]) -> None:
+    """Raise if a text among values is no label that databases, XML and CSV can hold. All names and labels are checked here."""
+    for value in values:
+        if isinstance(value, str) and (found := NO_LABEL.search(value)):
+            raise ValueError(
+                f"{name} must have no control characters, U+FFFE, U+FFFF or lone surrogates, which databases, XML and CSV "
+                f"cannot hold, got a text with U+{ord(found.group()):04X}"
+            )
 
 
 def within(name: str, values: ArrayLike, lower: float, upper: float, ends: str = "[]") -> NDArray[np.float64]:

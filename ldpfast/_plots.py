@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
 import numpy as np
 
+from ._check import NO_LABEL
 from ._extras import optional
 from ._typing import Floats
 
@@ -73,9 +75,14 @@ def finish(ax: Any, title: str, xlabel: str, ylabel: str, /, grid: str = "both",
 
 def text_of(label: Any) -> str:
     """Return a label that matplotlib shows as it is: not as a formula, not too long, and not left out of a legend."""
-    text = str(label)
+    text = NO_LABEL.sub(_escaped, str(label))
     text = text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 3]}..."
     return (" " + text if text.startswith("_") else text).replace("$", r"\$")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """Return a character that a picture in SVG cannot hold as text; line ends and tabs as they are."""
+    return found.group() if found.group() in "\n\t" else f"U+{ord(found.group()):04X}"
 
 
 def caption(is_hollow: bool) -> str:

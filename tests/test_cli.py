@@ -755,7 +755,7 @@ def test_surveys_are_written_as_toml_and_read_again():
     survey = Survey(
         {
             "a": YesNo(optional=True),
-            'b "quoted"': Choice(["x", "\n", "\u2603", "\x7f"], column="c"),
+            'b "quoted"': Choice(["x", "\\n", "\u2603", "\x7f"], column="c"),
             "n": Choice([1, 2, -3]),
             "d": Mean(0, 1e20),
             "x": Cross("a", "d"),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _check
 from .._extras import optional
 from ._group_values import group_value, preferred
 from ._pieces import Coded, python_values
@@ -88,6 +89,7 @@ class Groups:
             if number == len(self.values):
                 if number == MAX_GROUPS:
                     raise ValueError(f"column {self.name!r} must have at most {MAX_GROUPS} different values")
+                _check.labels(f"column {self.name!r}", [value])
                 self.values.append(value)
             else:
                 self.values[number] = preferred(self.values[number], value)

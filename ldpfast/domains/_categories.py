@@ -225,6 +225,7 @@ def declared_categories(name: str, k: Any, booleans: bool = False) -> tuple[Cate
         raise TypeError(f"{name} must be a number of categories, or a list of labels that can be hashed") from None
     if repeated:
         raise ValueError(f"{name} must list each category once, got {repeated[0]!r} more than once")
+    _check.labels(name, labels)
     if len(labels) < 2:
         raise ValueError(f"{name} must be at least 2 categories, got {len(labels)}")
     return Labels(len(labels), False, labels), labels

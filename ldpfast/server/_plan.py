@@ -175,6 +175,7 @@ def _checked_groups(groups: Any) -> tuple[str, ...]:
     if isinstance(groups, str | Mapping) or not all(isinstance(label, str) and label for label in groups):
         raise TypeError(f"groups must be a list of non-empty texts, got {groups!r}")
     labels = tuple(groups)
+    _check.labels("groups", labels)
     _check.integer("number of groups", len(labels), 1, MAX_GROUPS)
     if len(set(labels)) < len(labels) or max(len(label.encode()) for label in labels) > MAX_LABEL_BYTES:
         raise ValueError(f"groups must be different texts of at most {MAX_LABEL_BYTES} bytes, got {groups!r}")

@@ -26,6 +26,7 @@ def checked_questions(questions: Any) -> dict[str, Any]:
         raise TypeError(f"questions must be a mapping from names to questions, got {type(questions).__name__}")
     if not 1 <= len(questions) <= MAX_QUESTIONS:
         raise ValueError(f"questions must be between 1 and {MAX_QUESTIONS}, got {len(questions)}")
+    _check.labels("names of questions", questions)
     for name, question in questions.items():
         if not isinstance(name, str) or not name or name == LABEL:
             raise ValueError(f"questions must have non-empty names other than {LABEL!r}, got {name!r}")

@@ -58,6 +58,7 @@ class ColumnQuestion(SurveyQuestion):
         optional, name = _check.flag("optional", self.optional), self.column
         if name is not None and (not isinstance(name, str) or not name):
             raise TypeError(f"column must be the name of a column, got {name!r}")
+        _check.labels("column", [name])
         column = kind(optional=optional, column=name, describe_question=self._meaning, **values)
         self._set(_column=column)
         return column

@@ -82,8 +82,9 @@ class Survey(Question[SurveyResult]):
     Raises
     ------
     TypeError, ValueError
-        If there is no question; if a name is not a non-empty text, or is "ldpfast"; if a `Cross` names an unknown question;
-        if `answers` or `weights` do not fit the questions; if no mechanism can certify epsilon / answers.
+        If there is no question; if a name is not a non-empty text, has control characters, or is "ldpfast"; if a `Cross`
+        names an unknown question; if `answers` or `weights` do not fit the questions; if no mechanism can certify
+        epsilon / answers.
 
     Notes
     -----
@@ -135,6 +136,7 @@ class Survey(Question[SurveyResult]):
         ]
         if self.series is not None and (not isinstance(self.series, str) or not self.series):
             raise TypeError(f"series must be a non-empty text or None, got {self.series!r}")
+        _check.labels("series", [self.series])
         panel = Panel.of(self.waves, self.turns, self.open_ended)
         turns = 1 if panel is None else panel.turns
         answers = checked_answers(self.answers, items, columns, epsilon / turns)

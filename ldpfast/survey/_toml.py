@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
+from .. import _check
 from .._described import classes_of
 from .._schema import unpack
 from ._questions import SurveyQuestion
@@ -82,6 +83,7 @@ def _checked_groups(groups: Any) -> list[str] | None:
         return None
     if not isinstance(groups, list) or not groups or not all(isinstance(label, str) and label for label in groups):
         raise ValueError(f"groups must be a list of non-empty texts, got {groups!r}")
+    _check.labels("groups", groups)
     return groups
 
 
