@@ -269,6 +269,8 @@ class TextAnswer(Answer):
         and buckets.
     steps : tuple of SearchStep
         What each level of the search did.
+    doubts : tuple of str
+        Reasons to doubt the strings and their shares. Each is also issued as a `DoubtfulWarning`.
 
     Examples
     --------
@@ -284,6 +286,7 @@ class TextAnswer(Answer):
 
     smallest_share: float = math.inf
     steps: tuple[SearchStep, ...] = ()
+    doubts: tuple[str, ...] = ()
     _sketch: SketchEstimate | None = None
 
     def shares(self, strings: Any) -> Any:
@@ -316,14 +319,20 @@ class TextAnswer(Answer):
     @property
     def note(self) -> str:
         """What the search could find, as a sentence."""
+        if self.doubts:
+            return "; ".join(self.doubts)
         if not math.isfinite(self.smallest_share):
             return "too few people, or functions and buckets, to find any text with probability 0.95"
         return f"every text of at least {100 * self.smallest_share:.2g} % of people was found with probability 0.95"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields of `Answer.to_dict`, with the smallest share that is found; None if it is infinite."""
+        """Return the fields of `Answer.to_dict`, with the smallest share that is found, None if it is infinite, and the doubts.
+
+        "complete" is False if a level of the search had more prefixes than it continued.
+        """
         share = self.smallest_share if math.isfinite(self.smallest_share) else None
-        return {**super().to_dict(), "smallest_share": share}
+        complete = not any(step.raised for step in self.steps)
+        return {**super().to_dict(), "smallest_share": share, "complete": complete, "doubts": list(self.doubts)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,6 +378,7 @@ class TextSearch:
             missing=missing,
             smallest_share=found.smallest_share,
             steps=found.steps,
+            doubts=found.doubts,
             _numbers=numbers,
             _column=self.column,
             _sketch=self.sketch,

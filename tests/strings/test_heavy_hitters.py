@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ import pytest
 import ldpfast as ldp
 from ldpfast.domains import Strings
 from ldpfast.estimation import HeavyHitters, heavy_hitters
+from ldpfast.estimation.strings import _independent, _search
 from ldpfast.estimation.strings._decoded import DecodedSketch
+from ldpfast.estimation.strings._independent import MAX_ABSENT, MAX_SHARES
 from ldpfast.estimation.strings._levels import (
     MAX_CANDIDATES,
     Level,
@@ -396,3 +399,83 @@ def test_the_search_does_not_depend_on_the_number_of_threads(monkeypatch):
         ldp.set_num_threads(before)
     assert found[0] == found[1]
     assert found[0].strings == found[1].strings
+
+
+# Reports that people cannot have sent ---------------------------------------------------------------------------------
+
+
+SENT_AGAIN = HeavyHitters(4.0, max_bytes=3, alphabet=LETTERS, n=5000, buckets=1 << 14)
+
+
+def noted(estimate, reports):
+    """The result, and the kinds of warnings."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        return estimate(reports), {one.category for one in found}
+
+
+@pytest.mark.claim("Reports that are sent again with other ids, or forged, give a warning.", "Strings")
+@each("times", [1.3, 33])
+def test_reports_that_are_sent_again_give_a_warning_and_end_the_search_early(times):
+    """Without a limit all prefixes pass, because noise is taken for people, and tens of thousands are tested."""
+    people = np.array(words(40, length=3))[np.random.default_rng(2).choice(40, 3000, p=zipf(40))]
+    reports = SENT_AGAIN.privatize(people, rng=3)
+    honest, kinds = noted(SENT_AGAIN.estimate, reports)
+    assert (honest.doubts, honest.to_dict()["doubts"], kinds) == ((), [], set())
+    assert all(step.possible for step in honest.steps)
+    found, kinds = noted(SENT_AGAIN.estimate, np.resize(reports, int(times * 3000)))
+    assert ldp.DoubtfulWarning in kinds
+    assert len(found.doubts) == 1
+    assert found.to_dict()["doubts"] == list(found.doubts)
+    assert not all(step.possible for step in found.steps)
+    assert all(step.kept <= MAX_SHARES / step.threshold + MAX_ABSENT + 1 for step in found.steps)
+    assert {*honest.strings} <= {*found.strings}
+
+
+def test_forged_reports_give_a_warning():
+    """The reports of 300 people, each as often as chance has it, in the place of those of 3,000."""
+    reports = SENT_AGAIN.privatize(words(300, length=3), rng=3)
+    found, kinds = noted(SENT_AGAIN.estimate, reports[np.random.default_rng(1).integers(0, 300, 3000)])
+    assert found.doubts
+    assert ldp.DoubtfulWarning in kinds
+
+
+def test_the_work_of_a_search_is_limited_and_said(monkeypatch):
+    """Few strings are tested, and scans of all candidates end although not all that pass are known."""
+    reports, tested, scans = SENT_AGAIN.privatize(words(5, length=3) * 2000, rng=5), [], []
+    assert len(SENT_AGAIN.estimate(reports).strings) == 5
+    scored, original = _search._scored, _search.independent
+    with monkeypatch.context() as patch:
+        patch.setattr(_independent, "MAX_TESTED", 3)
+        patch.setattr(_search, "independent", lambda *given: tested.append(original(*given)) or tested[-1])
+        found, kinds = noted(SENT_AGAIN.estimate, reports)
+    assert kinds == {UserWarning}
+    assert len(tested) == 1  # no other pass
+    (step,) = found.steps
+    assert (step.raised, step.possible, step.kept) == (True, True, 3)
+    assert step.threshold >= tested[0].cut > 0
+
+    # Hundreds pass, of which four are returned for each first letter, so that the limit is raised, twice at most.
+    monkeypatch.setattr(_search, "quantile_of", lambda _: 0.5)
+    monkeypatch.setattr(_search, "CAPACITY", 4)
+    monkeypatch.setattr(_search, "MAX_SCORES", 20)
+    monkeypatch.setattr(_search, "MAX_SCANS", 2)
+    monkeypatch.setattr(_search, "_scored", lambda *given: scans.append(given[3]) or scored(*given))
+    found, kinds = noted(SENT_AGAIN.estimate, reports)
+    assert found.steps[0].raised
+    assert UserWarning in kinds
+    assert 2 <= len(scans) <= 2 * _search.PASSES
+
+
+@pytest.mark.long
+@each("n, buckets, functions", [(700, 1024, 16), (3000, 1024, 16), (2000, 64, 4), (1500, 4096, 8)])
+def test_honest_people_give_no_warning(n, buckets, functions):
+    problem = HeavyHitters(4.0, max_bytes=3, alphabet=LETTERS, n=5000, buckets=buckets, functions=functions)
+    rng, listed = np.random.default_rng(n), np.array(words(300, length=3))
+    for seed in range(20):
+        for shares in (zipf(300), None, np.eye(300)[0], np.repeat([0.25, 0.0], [4, 296])):
+            people = listed[rng.choice(300, n, p=shares)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ldp.SmallSampleWarning)
+                warnings.simplefilter("error", ldp.DoubtfulWarning)
+                assert problem.run(people, rng=seed).doubts == ()

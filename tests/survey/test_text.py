@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from xml.etree import ElementTree
 
@@ -162,6 +163,9 @@ def test_the_result_is_printed_with_what_can_be_found():
     described = json.loads(json.dumps(result.to_dict()))["answers"]["word"]
     assert described["labels"] == list(result["word"].labels)
     assert described["smallest_share"] == result["word"].smallest_share
+    assert (described["complete"], described["doubts"]) == (True, [])
+    cut = replace(result["word"], steps=(replace(result["word"].steps[0], raised=True),), doubts=("forged",))
+    assert (cut.to_dict()["complete"], cut.to_dict()["doubts"], cut.note) == (False, ["forged"], "forged")
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")

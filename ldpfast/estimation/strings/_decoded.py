@@ -17,6 +17,7 @@ from ...results import BoundedSum
 from ._collisions import WithCollisions
 
 CERTAIN = 0.999  # one-sided confidence of the upper limit of the sum of squared shares
+IMPOSSIBLE = 1 - 1e-8  # that of the lower limit, which shows that people cannot have sent the reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +67,21 @@ class DecodedSketch:
         decoded = people * (line.zero - 1 / m) + (line.one - line.zero) * self.hits
         return np.asarray(self.scale * decoded / n, np.float32)
 
-    @cached_property
+    @property
     def second_moment(self) -> float:
         """Upper limit of the sum of the squared shares of all strings, in [0, 1]."""
-        from scipy.special import stdtrit
+        mean, error, functions = self._moment
+        return min(1.0, max(0.0, mean + _quantile(CERTAIN, functions) * error)) if functions > 1 else 1.0
 
+    @property
+    def least_moment(self) -> float:
+        """Lower limit of the sum of the squared shares of all strings. It is above 1 if reports were sent again and again."""
+        mean, error, functions = self._moment
+        return mean - _quantile(IMPOSSIBLE, functions) * error if functions > 1 else 0.0
+
+    @cached_property
+    def _moment(self) -> tuple[float, float, int]:
+        """Estimated sum of the squared shares of all strings, its standard error, and the number of functions with reports."""
         line, m = self.mechanism.line, self.mechanism.buckets
         p, q = line.probabilities
         noise = (m * q * (1 - q) + (p - q) * (1 - 2 * q)) / (p - q) ** 2  # of all buckets, for one report
@@ -80,9 +91,8 @@ class DecodedSketch:
                 squares = float(np.sum(line(hits / people) ** 2))
                 found.append(((squares - noise / people) / (1 - 1 / people) - 1 / m) * self.scale)
         if len(found) < 2:
-            return 1.0
-        error = float(np.std(found, ddof=1)) / math.sqrt(len(found))
-        return min(1.0, max(0.0, float(np.mean(found) + stdtrit(len(found) - 1, CERTAIN) * error)))
+            return 1.0, math.inf, len(found)
+        return float(np.mean(found)), float(np.std(found, ddof=1)) / math.sqrt(len(found)), len(found)
 
     def noise(self, share: Any, people: Any) -> Any:
         """Return the variance of shares that so many people estimate, given the hash functions."""
@@ -142,3 +152,10 @@ class DecodedSketch:
         lack = self.scale * np.maximum(1 - others - np.clip(value, 0, 1), 0) / m
         rule = WithCollisions(BoundedSum(step, step), np.sqrt(noise), size, mean, lack)
         return np.asarray(value), np.sqrt(noise + collisions), rule
+
+
+def _quantile(probability: float, functions: int) -> float:
+    """Return the quantile of the mean of so many functions, in its standard errors."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(functions - 1, probability))

@@ -16,14 +16,19 @@ from ..._typing import Floats
 from ..._warnings import warn
 from ...domains import Strings
 from ...reports import Counted
-from ...results import SHARES, IntervalRule, Normal, SmallSampleWarning
+from ...results import SHARES, DoubtfulWarning, IntervalRule, Normal, SmallSampleWarning
 from .._frequencies import FrequencyEstimate
 from ._count_mean_sketch import SketchEstimate
 from ._decoded import DecodedSketch
-from ._independent import independent
+from ._independent import Independent, independent
 from ._levels import FOUND, Test, best_prefixes, doubles, levels_of, planned_tests, score_deviation, smallest_share
 from ._problem import StringProblem
-from ._search import SearchStep, search
+from ._search import SearchStep, are_possible, search
+
+IMPOSSIBLE = (
+    "the counts are impossible for people who send one report each: reports were probably sent again with other ids, or "
+    "forged, so that strings may be shown that nobody has"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,6 +43,8 @@ class HeavyHittersEstimate(FrequencyEstimate):
         What each level of the search did: numbers of candidates, thresholds.
     compared : int
         Number of strings that passed all levels. Simultaneous intervals hold for all of them.
+    doubts : tuple of str
+        Reasons to doubt the strings and their shares. Each is also issued as a `DoubtfulWarning`.
 
     Examples
     --------
@@ -51,6 +58,7 @@ class HeavyHittersEstimate(FrequencyEstimate):
     smallest_share: float = math.inf
     steps: tuple[SearchStep, ...] = ()
     compared: int = 0
+    doubts: tuple[str, ...] = ()
 
     @property
     def strings(self) -> tuple[Any, ...]:
@@ -66,7 +74,7 @@ class HeavyHittersEstimate(FrequencyEstimate):
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary like that of `FrequencyEstimate.to_dict`, with the smallest share that is found."""
         share = self.smallest_share if math.isfinite(self.smallest_share) else None
-        return {**super().to_dict(), "smallest_share": share, "probability": FOUND}
+        return {**super().to_dict(), "smallest_share": share, "probability": FOUND, "doubts": list(self.doubts)}
 
 
 @dataclass(frozen=True)
@@ -159,7 +167,8 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
     string has in common with it, so that collisions do not let an absent string pass.
 
     The time of the server grows with the number of candidates, at most 2^24 for each level, and not with that of the people.
-    Where too many prefixes pass a level, the best are kept and a warning says so. docs/strings.md, docs/proofs/sketch.md.
+    Where too many prefixes pass a level, the best are kept and a warning says so. Counts that no people can have, because
+    reports were sent again or forged, give a warning; their search ends early. docs/strings.md, docs/proofs/sketch.md.
 
     Privacy
     -------
@@ -252,7 +261,9 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
         Warns
         -----
         UserWarning
-            If more prefixes passed a level than can be continued.
+            If more prefixes passed a level than can be continued, or than can be tested.
+        DoubtfulWarning
+            If people who send one report each cannot have these counts. The work of the search is limited then as well.
         SmallSampleWarning
             If not even a string that everybody has would be found; if there are too few functions and buckets for the number of
             candidates, so that no share can be promised.
@@ -279,7 +290,12 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             Test(step.threshold, part.n, moment, step.candidates)
             for step, part, moment in zip(steps, parts, moments, strict=True)
         ]
-        value, stderr, rule, names, last = self._confirmed(whole, rows)
+        value, stderr, rule, names, last, chosen = self._confirmed(whole, rows)
+        largest = max([last.threshold, *(step.threshold for step in steps)])
+        doubts: tuple[str, ...] = ()
+        if not (all(step.possible for step in steps) and are_possible(whole, chosen, largest)):
+            doubts = (IMPOSSIBLE,)
+            warn(IMPOSSIBLE, DoubtfulWarning)
         share = smallest_share(mechanism, [*tests, last])
         if sum(doubles(mechanism, test.candidates) for test in tests) > 1 - FOUND:
             most = max(step.candidates for step in steps)
@@ -303,13 +319,14 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             smallest_share=share,
             steps=tuple(steps),
             compared=len(rows),
+            doubts=doubts,
             _span=SHARES,
         )
         return found, SketchEstimate(counted.n, self.guarantee, whole)
 
     def _confirmed(
         self, whole: DecodedSketch, rows: NDArray[np.uint8]
-    ) -> tuple[Floats, Floats, IntervalRule, tuple[Any, ...], Test]:
+    ) -> tuple[Floats, Floats, IntervalRule, tuple[Any, ...], Test, Independent]:
         """Return shares, standard errors, the rule and the names of the strings that whole strings confirm, and the test."""
         from scipy.special import ndtri
 
@@ -334,4 +351,4 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             shares, stderr, rule = whole.estimate(buckets, ~shared, others, chosen.second_moment)
         threshold = z * whole.absent(whole.n, functions, chosen.second_moment) if whole.n else math.inf
         names = tuple(mechanism.domain.strings(padded[places]))
-        return shares, stderr, rule, names, Test(threshold, whole.n, chosen.second_moment, len(rows))
+        return shares, stderr, rule, names, Test(threshold, whole.n, chosen.second_moment, len(rows)), chosen

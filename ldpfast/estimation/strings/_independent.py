@@ -12,6 +12,10 @@ from ..._typing import AnyArray, Floats
 from ._decoded import DecodedSketch
 
 FEWEST = 2  # functions that a string must have for itself
+# Largest sum of the shares of strings that are accepted. Those of people have a sum of 1 and, with noise, less than 2; fewer
+# than one absent string is expected beside them, and ten with a probability of about 1e-7.
+MAX_SHARES, MAX_ABSENT = 2.0, 10
+MAX_TESTED = 1 << 15  # strings that are tested, those with the largest scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +30,20 @@ class Independent:
         Their shares without the largest number, from the functions that no string before them shares.
     second_moment : float
         Upper limit of the sum of the squared shares of all other strings.
+    squares : float
+        Sum of the squared shares of these strings.
+    cut : float
+        Score from which on all strings were tested; -inf if all were.
+    possible : bool
+        Whether people can have these shares.
     """
 
     places: NDArray[np.intp]
     scores: Floats
     second_moment: float
+    squares: float = 0.0
+    cut: float = -math.inf
+    possible: bool = True
 
 
 def independent(
@@ -39,7 +52,8 @@ def independent(
     """Return the strings whose score is above z standard deviations of an absent string.
 
     Strings are tested in descending order of their scores over all functions. A function is left out for a string if its bucket
-    belongs to a string that was accepted before, so that an absent string which collides with frequent ones fails.
+    belongs to a string that was accepted before, so that an absent string which collides with frequent ones fails. The work is
+    limited: only so many strings are tested, and none after strings whose shares have a sum that no people can have.
 
     Parameters
     ----------
@@ -56,8 +70,12 @@ def independent(
     taken = np.zeros((len(people), m), np.bool_)
     taken[people == 0] = True
     noise, rest, mass = float(decoded.noise(0.0, 1.0 * n)) * n, moment, 0.0
-    places, found = [], []
-    for place in np.argsort(-scores, kind="stable").tolist():
+    most = MAX_SHARES + MAX_ABSENT * z * decoded.absent(n, len(people), moment)
+    places, found, squares, cut = [], [], 0.0, -math.inf
+    for number, place in enumerate(np.argsort(-scores, kind="stable").tolist()):
+        if number == MAX_TESTED or mass > most:
+            cut = float(scores[place])
+            break
         free = ~taken[functions, buckets[place]]
         count = int(free.sum())
         if count < FEWEST:
@@ -72,5 +90,5 @@ def independent(
         found.append(score)
         taken[functions, buckets[place]] = True
         share = min(1.0, float(score))
-        mass, rest = mass + share, max(0.0, rest - share**2)
-    return Independent(np.array(places, np.intp), np.array(found), rest)
+        mass, squares, rest = mass + share, squares + share**2, max(0.0, rest - share**2)
+    return Independent(np.array(places, np.intp), np.array(found), rest, squares, cut, mass <= most)

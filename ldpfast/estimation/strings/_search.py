@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,15 @@ from numpy.typing import NDArray
 from ... import _threads
 from ..._typing import Floats
 from ._decoded import DecodedSketch
-from ._independent import independent
+from ._independent import Independent, independent
 from ._levels import MAX_SURVIVORS, Level, continuations, quantile_of
 
 CAPACITY = 1 << 16  # continuations of one prefix that are kept
 MAX_SCORES = 1 << 14  # continuations above the next limit, if more were found than are kept
 PASSES, MIN_GAIN = 3, 0.9  # over all candidates, and by how much a pass must lower the threshold
+MAX_SCANS = 6  # of all candidates in a pass, each above the limit of the one before
+MARGIN = 6  # thresholds: a larger sum of squared shares cannot be that of strings that were missed
+FEWEST_REPORTS = 20  # of a function on average, for which the limits of honest people hold
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,9 @@ class SearchStep:
     threshold : float
         Estimated share from which on prefixes were continued.
     raised : bool
-        Whether the threshold was raised because there were too many.
+        Whether the threshold was raised because there were too many, or too much work.
+    possible : bool
+        Whether people can have sent these reports, each one once.
 
     Examples
     --------
@@ -49,10 +55,11 @@ class SearchStep:
     kept: int
     threshold: float
     raised: bool
+    possible: bool = True
 
 
 def search_level(
-    decoded: DecodedSketch, level: Level, most: int, parents: NDArray[np.uint8]
+    decoded: DecodedSketch, level: Level, most: int, parents: NDArray[np.uint8], least: float = 0.0
 ) -> tuple[NDArray[np.uint8], SearchStep, float]:
     """Return the continuations of prefixes whose score is above what noise gives to one of all candidates.
 
@@ -66,6 +73,8 @@ def search_level(
     most : int
         Largest number of continuations that are returned, those with the largest scores.
     parents : ndarray of uint8, shape (n, start)
+    least : float
+        Largest threshold of the levels before.
     """
     symbols, functions = decoded.mechanism.domain.symbols, decoded.mechanism.functions
     ended = parents[:, -1] == 0 if level.start else np.zeros(len(parents), np.bool_)
@@ -80,16 +89,30 @@ def search_level(
         threshold = z * decoded.absent(decoded.n, functions, moment)
         rows, scores, cut = _best(decoded, parents, start, threshold / factor)
         chosen = independent(decoded, decoded.buckets(rows), scores, z, decoded.second_moment)
+        if chosen.cut > -math.inf:
+            break  # another pass would be as long
         # Frequent strings explain most collisions, so that less frequent ones can be told from absent ones.
         if decoded.absent(decoded.n, functions, chosen.second_moment) > MIN_GAIN * threshold / z:
             break
         moment = chosen.second_moment
-    raised = max(threshold, factor * cut)
+    raised = max(threshold, factor * cut, factor * chosen.cut)
     kept = chosen.places[:most]
     if len(kept) < len(chosen.places):
         raised = max(raised, float(chosen.scores[len(kept)]))
-    step = SearchStep(level.stop, candidates, len(kept), raised, raised > threshold)
+    possible = are_possible(decoded, chosen, max(least, raised))
+    step = SearchStep(level.stop, candidates, len(kept), raised, raised > threshold, possible)
     return rows[kept], step, chosen.second_moment
+
+
+def are_possible(decoded: DecodedSketch, chosen: Independent, threshold: float) -> bool:
+    """Return whether people can have sent reports, each one once, of which some strings were found above a threshold.
+
+    Reports that are sent again, or forged, add to the squares of the counts what no strings below the threshold can add: the
+    sum of the squares of shares is at most the largest of them.
+    """
+    if decoded.n < FEWEST_REPORTS * len(decoded.people):
+        return True
+    return chosen.possible and decoded.least_moment <= chosen.squares + MARGIN * threshold
 
 
 def _best(
@@ -101,7 +124,11 @@ def _best(
     """
     lowest = least
     rows, scores, count = _scored(decoded, parents, start, least)
-    while count > len(rows):  # not all were returned
+    for scan in range(MAX_SCANS):
+        if count == len(rows):
+            break  # all were returned
+        if scan == MAX_SCANS - 1:
+            return rows, scores, float(scores.max())
         place = len(scores) - MAX_SCORES
         above = float(np.partition(scores, place)[place])
         if above <= least:
@@ -141,11 +168,13 @@ def search(parts: list[DecodedSketch], levels: list[Level]) -> tuple[NDArray[np.
         One per level.
     levels : list of Level
     """
-    rows, steps, moments = np.zeros((1, 0), np.uint8), [], []
+    rows, moments = np.zeros((1, 0), np.uint8), []
+    steps: list[SearchStep] = []
     for number, (decoded, level) in enumerate(zip(parts, levels, strict=True)):
         most = levels[number + 1].survivors if number + 1 < len(levels) else MAX_SURVIVORS
+        least = max((step.threshold for step in steps), default=0.0)
         if decoded.n and len(rows):
-            rows, step, moment = search_level(decoded, level, most, rows)
+            rows, step, moment = search_level(decoded, level, most, rows, least)
         else:
             rows, moment = np.zeros((0, level.stop), np.uint8), decoded.second_moment
             z = quantile_of(level.candidates(decoded.mechanism.domain.symbols))
