@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import json
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs
@@ -17,8 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -29,15 +28,13 @@ from ._access import COOKIE, Tokens, session_of
 from ._loss import sentences
 from ._plan import Occasion, ServerPlan
 from ._receiver import LOG, Receiver, UnavailableError
-from ._results import Results, trend_plot
+from ._requests import KnownHosts, Worker, body_of
+from ._results import AbandonedError, ResultCache, Results, trend_plot
 from ._store import Store
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
 
-MAX_BODY = 4 << 20
-MAX_DISCARDED = 64 << 20  # of a larger body, so that the client can read the answer
 MAX_REPORTS = 10_000
 MAX_DIGITS, NO_NUMBER = 12, -1
-BODY_SECONDS = 30
 RETRY_SECONDS = 2
 LARGE_BODY = 1 << 14  # bodies that are read in another thread
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
@@ -79,6 +76,7 @@ def create_app(
         Labels of groups, one of which comes with every report. They are public and not protected.
     tokens : Tokens, optional
         Who may read and write. By default everybody may send reports, and one new token, ``app.state.tokens.read[0]``, reads.
+        Other tokens may be put into ``app.state.tokens`` while the server runs.
     reads_need_token : bool, default True
         Whether reading needs a token. Only behind a Unix socket that other users cannot open, it may be left out.
     origins : sequence of str, optional
@@ -123,8 +121,8 @@ def create_app(
     for one, n in store.summary().others.items():
         shown = "shown, but not received" if one.occasion is not None else "neither shown nor counted without its file"
         LOG.warning("the server was not started with %s, which are %s", one.text(n), shown)
-    server = _Server(store, tokens or Tokens.fresh(), reads_need_token, _check.flag("folds", folds))
-    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
+    server = _Server(store, reads_need_token, _check.flag("folds", folds))
+    middleware = [Middleware(KnownHosts, allowed_hosts=list(hosts), www_redirect=False)]
     if origins:
         middleware.append(
             Middleware(
@@ -152,17 +150,19 @@ def create_app(
         routes=routes, middleware=middleware, lifespan=server.lifespan, exception_handlers={HTTPException: _error}
     )
     app.router.redirect_slashes = False
-    app.state.tokens, app.state.store = server.tokens, server.store
+    app.state.tokens, app.state.store = tokens or Tokens.fresh(), store
     return app
 
 
 class _Server:
     """The handlers of all calls."""
 
-    def __init__(self, store: Store, tokens: Tokens, reads_need_token: bool, folds: bool) -> None:
-        self.store, self.plan, self.tokens = store, store.plan, tokens
+    def __init__(self, store: Store, reads_need_token: bool, folds: bool) -> None:
+        self.store, self.plan = store, store.plan
         self._reads_need_token, self._folds = reads_need_token, folds
         self._receiver: Receiver | None = None
+        self._results = ResultCache(store)
+        self._worker = Worker(self._results.release)
         self._surveys = {
             survey.revision: _described(self.plan.now(survey), self.plan.groups) for survey in self.plan.versions
         }
@@ -183,6 +183,7 @@ class _Server:
             yield
         finally:
             await run_in_threadpool(self._receiver.close)
+            await run_in_threadpool(self._worker.close)
             self.store.close()
 
     # Reports ----------------------------------------------------------------------------------------------------------
@@ -201,13 +202,13 @@ class _Server:
 
     async def reports(self, request: Request) -> Response:
         """Store the reports of a body, and say what became of each."""
-        if not self.tokens.may_write(request.headers.get("authorization")):
+        if not _tokens(request).may_write(request.headers.get("authorization")):
             raise HTTPException(401, "a token for writing is needed", {"www-authenticate": "Bearer"})
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         readers = {JSON_LINES: read_json_lines, "application/json": read_json_lines, FRAMES: read_frames}
         if kind not in readers:
             raise HTTPException(415, f"the content type must be {JSON_LINES} or {FRAMES}")
-        body = await _body(request)
+        body = await body_of(request)
         read: Callable[[bytes, int], Incoming] = readers[kind]
         is_large = len(body) >= LARGE_BODY
         try:
@@ -234,7 +235,7 @@ class _Server:
     def _may_read(self, request: Request) -> bool:
         if not self._reads_need_token:
             return True
-        return self.tokens.may_read(request.headers.get("authorization"), request.cookies.get(COOKIE))
+        return _tokens(request).may_read(request.headers.get("authorization"), request.cookies.get(COOKIE))
 
     def reading(self, handler: Handler) -> Handler:
         """Return a handler that needs a token for reading."""
@@ -271,27 +272,30 @@ class _Server:
         by = request.query_params.get("by")
         if by not in (None, "group"):
             raise HTTPException(400, "by must be group")
-        results = await run_in_threadpool(lambda: Results.of(self.store, self._occasion(request)))
-        accept = request.headers.get("accept", "")
+        grouped, accept = by is not None, request.headers.get("accept", "")
+
+        def results() -> Results:
+            return self._results.of(self._occasion(request))
+
         if "text/csv" in accept:
-            text = await run_in_threadpool(results.to_csv, by is not None)
+            text = await self._worker.compute(request, lambda gone: results().to_csv(grouped, gone))
             return Response(text, media_type="text/csv", headers=HEADERS)
         if "application/vnd.apache.arrow.stream" in accept:
-            data = await run_in_threadpool(results.to_arrow, by is not None)
+            data = await self._worker.compute(request, lambda gone: results().to_arrow(grouped, gone))
             return Response(data, media_type="application/vnd.apache.arrow.stream", headers=HEADERS)
-        found = await run_in_threadpool(results.to_dict, by is not None)
+        found = await self._worker.compute(request, lambda gone: results().to_dict(grouped, gone))
         return JSONResponse(found, headers=HEADERS)
 
     async def page(self, request: Request) -> Response:
         """Return the page, or the one that asks for a token."""
         if not self._may_read(request):
             return HTMLResponse(_page.login(False), 401, headers=HEADERS)
-        return HTMLResponse(await run_in_threadpool(self._dashboard, request), headers=HEADERS)
+        return HTMLResponse(await self._worker.compute(request, lambda _: self._dashboard(request)), headers=HEADERS)
 
     def _dashboard(self, request: Request) -> str:
-        shown = Results.of(self.store, self._occasion(request))
+        shown = self._results.of(self._occasion(request))
         label = request.query_params.get("group")
-        if label is not None and label not in shown.by_label:
+        if label is not None and label not in shown.n_by_label:
             raise HTTPException(404, "there is no such group")
         occasions, summary = self.store.occasions(), self.store.summary()
         waves = {one.entry for one in occasions if summary.n.get(one.fingerprint)}
@@ -303,11 +307,11 @@ class _Server:
     async def login(self, request: Request) -> Response:
         """Give the cookie of the page to whoever has a token."""
         try:
-            fields = parse_qs((await _body(request)).decode(), max_num_fields=2)
+            fields = parse_qs((await body_of(request)).decode(), max_num_fields=2)
         except ValueError:
             raise HTTPException(400, "the form cannot be read") from None
         token = fields.get("token", [""])[0].strip()
-        if not token or not self.tokens.may_read(f"Bearer {token}", None):
+        if not token or not _tokens(request).may_read(f"Bearer {token}", None):
             return HTMLResponse(_page.login(True), 401, headers=HEADERS)
         response = RedirectResponse("./", 303, headers=HEADERS)
         secure = request.url.hostname not in (*LOCAL, "::1")  # others come through a proxy with TLS
@@ -321,16 +325,19 @@ class _Server:
 
     async def plot(self, request: Request) -> Response:
         """Return the plot of the answers."""
-        return _picture(await run_in_threadpool(lambda: Results.of(self.store, self._occasion(request)).plot()))
+        return _picture(await self._worker.compute(request, lambda _: self._results.of(self._occasion(request)).plot()))
 
-    async def trend(self, _: Request) -> Response:
+    async def trend(self, request: Request) -> Response:
         """Return the plot of all waves."""
-        return _picture(await run_in_threadpool(self._trend))
+        return _picture(await self._worker.compute(request, self._trend))
 
-    def _trend(self) -> bytes | None:
+    def _trend(self, gone: threading.Event) -> bytes | None:
         found = {}
         for occasion in self.store.occasions():
-            result = Results.of(self.store, occasion).result()
+            if gone.is_set():
+                raise AbandonedError
+            result = self._results.of(occasion).result()
+            self._results.release()  # the counts of all waves together can be large
             if result is not None:
                 found[occasion.title] = result  # the newest version of a wave or round
         return trend_plot(found)
@@ -355,6 +362,13 @@ class _Server:
         return JSONResponse({"status": "ok" if is_alive else "unavailable"}, 200 if is_alive else 503, headers=HEADERS)
 
 
+def _tokens(request: Request) -> Tokens:
+    """Return the tokens that are valid now; others may be put in their place while the server runs."""
+    found = request.app.state.tokens
+    assert isinstance(found, Tokens)
+    return found
+
+
 def _described(survey: Survey, groups: Sequence[str]) -> tuple[bytes, str]:
     """Return what clients need of a survey as JSON, and its tag for caches."""
     data = {
@@ -372,26 +386,6 @@ def _described(survey: Survey, groups: Sequence[str]) -> tuple[bytes, str]:
 def _number(text: str) -> int:
     """Return the number that a text is; `NO_NUMBER` for another text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < MAX_DIGITS else NO_NUMBER
-
-
-async def _body(request: Request) -> bytes:
-    """Return the body of a request, if it is not too large or too slow."""
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for part in request.stream():
-                size += len(part)
-                if size <= MAX_BODY:
-                    parts.append(part)
-                elif size > MAX_DISCARDED:
-                    break
-    except ClientDisconnect:
-        raise HTTPException(400, "the body has ended too early") from None
-    except TimeoutError:
-        raise HTTPException(408, f"a body must arrive within {BODY_SECONDS} seconds") from None
-    if size > MAX_BODY:
-        raise HTTPException(413, f"a body must have at most {MAX_BODY} bytes")
-    return b"".join(parts)
 
 
 def _picture(data: bytes | None) -> Response:

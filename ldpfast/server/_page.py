@@ -61,12 +61,13 @@ def dashboard(
     """Return the page with the answers to a survey, of all people or of one group."""
     title = shown.occasion.survey.series or "Survey"
     parts = [f"<h1>{escape(title)}{_wave(shown.occasion)}</h1>", _choices(shown, label, occasions)]
-    result = shown.result(label)
-    if result is None:
+    answers = shown.answers(label)
+    if answers is None:
         parts.append("<p>There are no reports yet.</p>")
     else:
         of = "" if label is None else f" of group {escape(label)}"
-        parts.append(f"<h2>Answers{of}</h2><div class=scroll>{_table(result.table().columns)}</div>")
+        parts.append(f"<h2>Answers{of}</h2><div class=scroll>{_table(answers.columns)}</div>")
+        parts += [f'<p role="alert">{escape(warning)}</p>' for warning in answers.warnings]
         parts.append("<p class=note>Estimates with standard errors and 95 % intervals, each for one number.</p>")
         if label is None:
             parts.append(f'<img src="plot.svg?{_query(shown.occasion)}" alt="Answers with their intervals">')
@@ -96,10 +97,10 @@ def _choices(shown: Results, label: str | None, occasions: Sequence[Occasion]) -
             text = f"{one.title}{', ' * bool(one.title)}version {one.survey.revision}"
             current = ' aria-current="page"' if one is shown.occasion else ""
             links.append(f'<a href="?{_query(one)}"{current}>{text}</a>')
-    if len(shown.by_label) > 1:
+    if len(shown.n_by_label) > 1:
         links += [
             f'<a href="?{_query(shown.occasion)}&amp;group={quote(name, safe="")}">group {escape(name)}</a>'
-            for name in shown.by_label
+            for name in shown.n_by_label
         ]
         if label is not None:
             links.append(f'<a href="?{_query(shown.occasion)}">all groups</a>')
@@ -133,11 +134,8 @@ def _reports(shown: Results, occasions: Sequence[Occasion], summary: Summary) ->
         "n": [summary.n.get(one.fingerprint, 0) for one in occasions],
     }
     found = _table({name: column for name, column in columns.items() if set(column) != {None}})
-    if len(shown.by_label) > 1:
-        groups: dict[str, list[Any]] = {
-            "group": list(shown.by_label),
-            "n": [aggregator.n for aggregator in shown.by_label.values()],
-        }
+    if len(shown.n_by_label) > 1:
+        groups: dict[str, list[Any]] = {"group": list(shown.n_by_label), "n": list(shown.n_by_label.values())}
         found += _table(groups)
     return found
 

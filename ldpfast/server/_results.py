@@ -1,61 +1,144 @@
-"""The estimates of a server as JSON, CSV and Arrow tables, and as plots."""
+"""The estimates of a server as JSON, CSV and Arrow tables, and as plots.
+
+They are computed once for each state of the database: reports are added and never removed, so that a state is known by the
+number of reports.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
+import numpy as np
+
 from .._extras import optional
-from ..reports import Aggregator
-from ..results import DoubtfulWarning, SmallSampleWarning
+from ..reports import Aggregator, Counted, recipe_of
+from ..results import SmallSampleWarning
 from ..survey import SurveyResult, compare
+from ..survey._conclude import conclude
 from ._plan import Occasion
 from ._store import Store
 
+FORMULA = ("=", "+", "-", "@")  # first characters of a cell that spreadsheets compute
+
+
+class AbandonedError(Exception):
+    """Nobody waits for the result any more."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of all people or of one group, as they are shown.
+
+    Attributes
+    ----------
+    n : int
+        Number of people.
+    fields : dict
+        Result of `SurveyResult.to_dict`.
+    columns : dict
+        Columns of `SurveyResult.table`.
+    warnings : tuple of str
+        What the estimation warned about, without the warnings about small numbers of reports, which are shown.
+    """
+
+    n: int
+    fields: dict[str, Any]
+    columns: dict[str, list[Any]]
+    warnings: tuple[str, ...] = ()
+
 
 class Results:
-    """The answers to a survey, of all people or by the groups of people.
+    """The answers to a survey, of all people or by the groups of people, which are computed once.
 
     Parameters
     ----------
+    store : Store
     occasion : Occasion
-    by_label : dict
-        Aggregators of the groups.
+
+    Attributes
+    ----------
+    n : int
+        Number of reports.
+    n_by_label : dict
+        Numbers of reports by the labels of groups.
     """
 
-    def __init__(self, occasion: Occasion, by_label: dict[str, Aggregator]) -> None:
-        self.occasion, self.by_label = occasion, by_label
+    def __init__(self, store: Store, occasion: Occasion) -> None:
+        self.occasion, self._store = occasion, store
+        self.n, self.n_by_label = 0, dict[str, int]()
+        self._counts: dict[str, Aggregator] | None = None
+        self._forget()
+        self._loaded()
 
-    @classmethod
-    def of(cls, store: Store, occasion: Occasion) -> Results:
-        """Return what a store has counted."""
-        return cls(occasion, store.counts(occasion.fingerprint))
+    def _forget(self) -> None:
+        self._whole: SurveyResult | None = None
+        self._whole_answers: Answers | None = None
+        self._groups: dict[str, Answers] = {}
+        self._plot: bytes | None = None
 
-    @property
-    def n(self) -> int:
-        """Number of reports."""
-        return sum(aggregator.n for aggregator in self.by_label.values())
+    def _loaded(self) -> dict[str, Aggregator]:
+        """Return what the store has counted. If there are new reports, nothing that was computed before is kept."""
+        if self._counts is None:
+            self._counts = self._store.counts(self.occasion.fingerprint)
+            numbers = {label: counted.n for label, counted in self._counts.items()}
+            if numbers != self.n_by_label:
+                self._forget()
+                self.n_by_label, self.n = numbers, sum(numbers.values())
+        return self._counts
 
-    def result(self, label: str | None = None) -> SurveyResult | None:
+    def release(self) -> None:
+        """Free the memory of the counts. What was computed is kept."""
+        self._counts = None
+
+    def result(self) -> SurveyResult | None:
+        """Return the answers of all people; None if there are no reports."""
+        if self._whole is None and self.n:
+            whole = self.occasion.survey.aggregator()
+            for aggregator in self._loaded().values():
+                whole.merge(aggregator)
+            self._whole, noted = _estimate(whole)
+            self._whole_answers = _answers_of(self._whole, noted)
+        return self._whole
+
+    def answers(self, label: str | None = None) -> Answers | None:
         """Return the answers of a group, or of all people; None if there are no reports."""
-        if label is not None:
-            return _estimate(self.by_label[label])
-        whole = self.occasion.survey.aggregator()
-        for aggregator in self.by_label.values():
-            whole.merge(aggregator)
-        return _estimate(whole)
+        if label is None:
+            self.result()
+            return self._whole_answers
+        if label not in self._groups and self.n_by_label[label]:
+            self._groups[label] = _answers_of(*_estimate(self._loaded()[label]))
+        return self._groups.get(label)
 
-    def by(self, grouped: bool) -> dict[str, SurveyResult]:
-        """Return the answers by the labels of groups, or of all people, without those that have no reports."""
-        labels = list(self.by_label) if grouped else [None]
-        found = {label or "": self.result(label) for label in labels}
-        return {label: result for label, result in found.items() if result is not None}
+    def by(self, grouped: bool, gone: Event) -> dict[str, Answers]:
+        """Return the answers by the labels of groups, or of all people, without those that have no reports.
 
-    def to_dict(self, grouped: bool) -> dict[str, Any]:
+        Raises
+        ------
+        AbandonedError
+            If `gone` is set before all groups are computed: the client that waits for them has gone.
+        """
+        if not grouped:
+            whole = self.answers()
+            return {} if whole is None else {"": whole}
+        if any(n and label not in self._groups for label, n in self.n_by_label.items()):
+            counts = {label: one for label, one in self._loaded().items() if one.n}
+            if len(counts) > 1 and not self._texts():
+                self._groups |= _answers_of_groups(counts)
+        for label, n in self.n_by_label.items():
+            if n and label not in self._groups and gone.is_set():  # a search for texts takes seconds
+                raise AbandonedError
+            self.answers(label)
+        return {label: self._groups[label] for label, n in self.n_by_label.items() if n}
+
+    def to_dict(self, grouped: bool, gone: Event) -> dict[str, Any]:
         """Return everything as types for JSON."""
-        survey, found = self.occasion.survey, self.by(grouped)
+        survey, found = self.occasion.survey, self.by(grouped, gone)
         described: dict[str, Any] = {
             "survey": survey.fingerprint,
             "revision": survey.revision,
@@ -63,35 +146,47 @@ class Results:
             "n": self.n,
             "guarantee": survey.guarantee.to_dict(),
         }
+        parts = {
+            label: {"n": part.n, "result": part.fields, "warnings": list(part.warnings)}
+            for label, part in found.items()
+        }
         if grouped:
-            groups = {label: {"n": result.n, "result": result.to_dict()} for label, result in found.items()}
-            return {**described, "groups": groups}
-        return {**described, "result": found[""].to_dict() if found else None}
+            return {**described, "groups": parts}
+        return {**described, **(parts[""] if found else {"result": None, "warnings": []})}
 
-    def columns(self, grouped: bool) -> dict[str, list[Any]]:
+    def columns(self, grouped: bool, gone: Event) -> dict[str, list[Any]]:
         """Return a table of all answers, with a column of groups if they are divided."""
         columns: dict[str, list[Any]] = {}
-        for label, result in self.by(grouped).items():
-            table = result.table()
-            for name, values in table.columns.items():
+        for label, part in self.by(grouped, gone).items():
+            for name, values in part.columns.items():
                 columns.setdefault(name, []).extend(values)
             if grouped:
-                columns.setdefault("group", []).extend([label] * len(table["n"]))
+                columns.setdefault("group", []).extend([label] * len(part.columns["n"]))
         return columns
 
-    def to_csv(self, grouped: bool) -> str:
-        """Return the table of all answers as CSV."""
-        columns = self.columns(grouped)
+    def _texts(self) -> set[str]:
+        """Return the names of the questions that people answer with texts of their own."""
+        return {name for name, column in recipe_of(self.occasion.survey).declared.items() if not column.has_symbols}
+
+    def to_csv(self, grouped: bool, gone: Event) -> str:
+        """Return the table of all answers as CSV. Texts of people are escaped, so that no spreadsheet computes them."""
+        columns = self.columns(grouped, gone)
+        texts = self._texts()
+        if columns:
+            pairs = zip(columns["question"], columns["answer"], strict=True)
+            columns["answer"] = [
+                f"'{answer}" if name in texts and answer.startswith(FORMULA) else answer for name, answer in pairs
+            ]
         out = io.StringIO()
         writer = csv.writer(out)
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
         return out.getvalue()
 
-    def to_arrow(self, grouped: bool) -> bytes:
+    def to_arrow(self, grouped: bool, gone: Event) -> bytes:
         """Return the table of all answers as a stream in the Arrow format."""
         pa = optional("pyarrow", "files")
-        columns = {name: [*map(_arrow_cell, values)] for name, values in self.columns(grouped).items()}
+        columns = {name: [*map(_arrow_cell, values)] for name, values in self.columns(grouped, gone).items()}
         table, out = pa.table(columns), io.BytesIO()
         with pa.ipc.new_stream(out, table.schema) as stream:
             stream.write_table(table)
@@ -100,7 +195,35 @@ class Results:
     def plot(self) -> bytes | None:
         """Return the answers of all people as SVG; None if there are no reports."""
         result = self.result()
-        return None if result is None else _svg(result.plot())
+        if self._plot is None and result is not None:
+            self._plot = _svg(result.plot())
+        return self._plot
+
+
+class ResultCache:
+    """The results of a store, which one thread uses. Those of the newest state are kept.
+
+    Parameters
+    ----------
+    store : Store
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[bytes, Results] = {}
+
+    def of(self, occasion: Occasion) -> Results:
+        """Return the results of all reports that the store has now."""
+        n = self._store.summary().n.get(occasion.fingerprint, 0)
+        known = self._known.get(occasion.fingerprint)
+        if known is None or known.n != n:
+            known = self._known[occasion.fingerprint] = Results(self._store, occasion)
+        return known
+
+    def release(self) -> None:
+        """Free the memory of all counts."""
+        for results in self._known.values():
+            results.release()
 
 
 def trend_plot(results: dict[str, SurveyResult]) -> bytes | None:
@@ -115,15 +238,39 @@ def trend_plot(results: dict[str, SurveyResult]) -> bytes | None:
         return None
 
 
-def _estimate(aggregator: Aggregator) -> SurveyResult | None:
-    if not aggregator.n:
-        return None
-    with warnings.catch_warnings():  # the numbers of reports and the intervals are shown
-        warnings.simplefilter("ignore", SmallSampleWarning)
-        warnings.simplefilter("ignore", DoubtfulWarning)
+def _estimate(aggregator: Aggregator) -> tuple[SurveyResult, tuple[str, ...]]:
+    """Return the answers of people, and what the estimation warned about."""
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", SmallSampleWarning)  # the numbers of reports and the intervals are shown
         found = aggregator.estimate()
     assert isinstance(found, SurveyResult)
-    return found
+    return found, tuple(dict.fromkeys(str(one.message) for one in noted if issubclass(one.category, UserWarning)))
+
+
+def _answers_of(result: SurveyResult, noted: tuple[str, ...]) -> Answers:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallSampleWarning)
+        return Answers(result.n, result.to_dict(), result.table().columns, noted)
+
+
+def _answers_of_groups(counts: Mapping[str, Aggregator]) -> dict[str, Answers]:
+    """Return the answers of groups, which are computed at once: one by one, hundreds of groups would take half a minute."""
+    labels, aggregators = list(counts), list(counts.values())
+    states = [np.stack(parts) for parts in zip(*(one._counts.group().states for one in aggregators), strict=True)]
+    n = np.array([one.n for one in aggregators], np.int64)
+    result = conclude(recipe_of(aggregators[0].question), Counted(states, n), False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallSampleWarning)
+        table = result.table_of_groups(labels, 0.95, False).columns
+    size = len(table.pop("group")) // len(labels)
+    fields = result.dicts_of_groups(len(labels))
+    return {
+        label: Answers(
+            int(n[i]), fields[i], {name: values[i * size : (i + 1) * size] for name, values in table.items()}
+        )
+        for i, label in enumerate(labels)
+    }
 
 
 def _svg(figure: Any) -> bytes:

@@ -117,6 +117,16 @@ class SurveyResult(Mapping[str, Answer]):
         groups = [value for value in values for _ in labels]
         return Table({"group": groups, "question": names * len(values), "answer": labels * len(values), **rows})
 
+    def dicts_of_groups(self, size: int) -> list[dict[str, Any]]:
+        """Return what `to_dict` would return for each group, where the first axis of every answer is the group."""
+        numbers: list[int] = np.broadcast_to(self.n, size).tolist()
+        answers = {name: _split(answer.to_dict(), size) for name, answer in self.items()}
+        guarantee = self.guarantee.to_dict()
+        return [
+            {"n": n, "guarantee": guarantee, "answers": {name: parts[i] for name, parts in answers.items()}}
+            for i, n in enumerate(numbers)
+        ]
+
     def _table(self, limits: Callable[[Estimate[Any]], tuple[Any, Any]]) -> Table:
         """Return all numbers as a table, with limits by a function of an answer."""
         rows: dict[str, list[Any]] = {
@@ -242,3 +252,15 @@ class SurveyResult(Mapping[str, Answer]):
             for column, texts in numbers.items():
                 columns.setdefault(column, []).extend(texts)
         return html_table(columns, {"question", "answer"}, "; ".join([self._source(), *self.notes()]))
+
+
+def _split(described: dict[str, Any], size: int) -> list[dict[str, Any]]:
+    """Return the fields of the answers of groups, from those of an answer whose first axis is the group."""
+    numbers: list[int] = np.broadcast_to(described["n"], size).tolist()
+    low, high = described["interval"]
+    missing = _split(described["missing"], size) if "missing" in described else []
+    parts: list[dict[str, Any]] = []
+    for i, n in enumerate(numbers):
+        own = {"value": described["value"][i], "stderr": described["stderr"][i], "interval": [low[i], high[i]], "n": n}
+        parts.append({**described, **own, **({"missing": missing[i]} if missing else {})})
+    return parts
