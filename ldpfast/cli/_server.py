@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import secrets
+import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -195,8 +198,34 @@ def _serve(arguments: argparse.Namespace) -> int:
         if arguments.socket is not None:
             sockets = [_private_socket(arguments.socket)]
             stack.callback(arguments.socket.unlink, missing_ok=True)
+        stack.enter_context(_reloading(app, token_file))
         uvicorn.Server(config).run(sockets=sockets)
     return 0
+
+
+@contextmanager
+def _reloading(app: Any, token_file: Path) -> Iterator[None]:
+    """Read the tokens again at SIGHUP, as servers do, also under nohup. If they cannot be read, those from before stay."""
+    if not hasattr(signal, "SIGHUP") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    from ..server._access import Tokens
+
+    log = logging.getLogger("uvicorn.error")
+
+    def reload(*_: Any) -> None:
+        try:
+            app.state.tokens = Tokens.read_file(token_file)
+        except (OSError, ValueError) as error:
+            log.error("the tokens stay as they were: %s", error)
+        else:
+            log.info("the tokens were read again")
+
+    before = signal.signal(signal.SIGHUP, reload)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def _most_connections() -> int:

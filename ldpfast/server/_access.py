@@ -48,6 +48,17 @@ class Tokens:
         """
         if not path.exists():
             _write_new(path, f"read {cls.fresh().read[0]}\n")
+        return cls.read_file(path)
+
+    @classmethod
+    def read_file(cls, path: Path) -> Self:
+        """Return the tokens of a file as `from_file` does, if the file is there.
+
+        Raises
+        ------
+        OSError, ValueError
+            If there is no such file; if it has other lines.
+        """
         listed: dict[str, list[str]] = {"read": [], "write": []}
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if not line.strip() or line.startswith("#"):

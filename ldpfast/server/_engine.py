@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,13 @@ def engines_of(url: str, setup: Sequence[str]) -> tuple[sa.Engine, sa.Engine]:
 def _sqlite(url: sa.URL, begin: str, setup: Sequence[str] = (), **options: Any) -> sa.Engine:
     """Return an engine whose transactions begin with a statement."""
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **options)
+
+    @sa.event.listens_for(engine, "do_connect")
+    def _private(_: Any, __: Any, arguments: Any, options: Any) -> None:
+        # Nobody else may read a new file, whatever the umask is; its log gets the same mode. SQLite reports what fails here.
+        if not options.get("uri"):
+            with suppress(OSError):
+                os.close(os.open(arguments[0], os.O_RDWR | os.O_CREAT, 0o600))
 
     @sa.event.listens_for(engine, "connect")
     def _settings(connection: Any, _: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
 import re
 import sqlite3
@@ -323,7 +324,8 @@ def test_statuses_and_counts_are_those_of_a_dictionary_of_ids(kind, tmp_path):
         pytest.skip("needs PostgreSQL")
     questions = {"smokes": YesNo(optional=True), "town": Choice(400, optional=True)}
     panel = Survey(questions, 8.0, series="weeks", waves=3, turns=3)
-    draw, plan = random.Random(7), ServerPlan.of(panel, [1, 2], ["north", "south"])
+    groups = ["north\x7f\u202e", "\ufdd0\U0001f600'\"%\\"]  # the oddest that are allowed
+    draw, plan = random.Random(7), ServerPlan.of(panel, [1, 2], groups)
     occasions = list(plan.occasions().values())
     answers = [{"smokes": i % 2 == 0, "town": i} for i in range(12)]
     sent = {o.fingerprint: [o.survey.client(bytes(32), i).answer(a) for i, a in enumerate(answers)] for o in occasions}
@@ -899,6 +901,36 @@ def test_nothing_is_acknowledged_before_the_commit(tmp_path, monkeypatch):
         monkeypatch.setattr(Receiver, "_store", watched)
         post(client, reports_of(SURVEY, 3))
     assert seen[:2] == ["commit", "answer"]
+
+
+@pytest.mark.claim("The database is made so that nobody else can read it.", "Server")
+@pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
+def test_nobody_else_reads_a_new_database(tmp_path):
+    """Whatever the umask is; its log neither. The mode of a database that is there stays."""
+    before = os.umask(0)
+    try:
+        with served(tmp_path) as client:
+            post(client, reports_of(SURVEY, 3))
+            modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("reports.db*")}
+            assert modes == dict.fromkeys(["reports.db", "reports.db-wal", "reports.db-shm"], 0o600)
+        (tmp_path / "reports.db").chmod(0o640)
+        with served(tmp_path) as client:
+            assert client.get("/estimates", headers=READER).json()["n"] == 3
+        assert (tmp_path / "reports.db").stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
+
+
+def test_tokens_can_be_changed_while_the_server_runs(tmp_path):
+    with served(tmp_path) as client:
+        assert client.get("/estimates", headers=READER).status_code == 200
+        client.app.state.tokens = Tokens(("another-token-for-reading",), (WRITE,))
+        assert client.get("/estimates", headers=READER).status_code == 401
+        assert client.get("/", headers={"cookie": f"ldpfast={session_of(READ)}"}).status_code == 401
+        assert client.post("/login", data={"token": READ}).status_code == 401
+        assert post(client, reports_of(SURVEY, 1)).status_code == 401
+        reader = {"authorization": "Bearer another-token-for-reading"}
+        assert client.get("/estimates", headers=reader).status_code == 200
 
 
 @pytest.mark.claim("The file of tokens is made so that nobody else can read it.", "Server")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import shutil
 import subprocess
@@ -10,8 +11,12 @@ import sys
 import threading
 import time
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
+
+from ldpfast.cli import _parser
+from ldpfast.cli._server import TOKENS
 
 from ..support.clients import build_package
 from ..support.process import ROOT
@@ -23,6 +28,23 @@ def block(language: str, containing: str = "") -> str:
     found = [text for text in re.findall(rf"```{language}\n(.*?)```", PAGE, re.S) if containing in text]
     assert len(found) == 1
     return found[0]
+
+
+def test_the_container_keeps_database_and_tokens_in_a_volume():
+    """The command starts where the volume is, with the files of `ldpfast serve` that are relative to it; the user owns it."""
+    lines = [line.split(maxsplit=1) for line in block("dockerfile").splitlines()]
+    last = dict(lines)
+    assert last["WORKDIR"] == last["VOLUME"] == "/var/lib/survey"
+    words = json.loads(last["CMD"])
+    assert not {"--database", "--token-file"} & {*words}
+    arguments = _parser().parse_args(words[1:])
+    assert arguments.database == "sqlite:///reports.db"
+    assert not Path(TOKENS).is_absolute()
+    (survey,) = arguments.surveys
+    assert ["COPY", f"survey.toml {survey}"] in lines
+    assert Path(last["WORKDIR"]) not in survey.parents  # it stays that of the image
+    owned = f"install --directory --owner {last['USER']} --mode 700 {last['VOLUME']}"
+    assert lines.index(["RUN", owned]) < lines.index(["USER", last["USER"]])
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import random
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -31,7 +33,7 @@ from ldpfast.survey import Survey
 from ..support.cases import each
 from ..support.clients import build_package
 from ..support.process import NATIVE, compile_c
-from ..support.server import READER, SURVEY, body_of, free_port, postgres, postgres_programs, reports_of
+from ..support.server import PANEL, READ, READER, SURVEY, body_of, free_port, postgres, postgres_programs, reports_of
 
 CLIENTS, EACH = 4, 3000
 KILLS = [pytest.param(10, marks=pytest.mark.long), pytest.param(100, marks=pytest.mark.slow)]
@@ -320,6 +322,39 @@ def test_a_request_in_progress_is_answered_after_the_server_was_told_to_stop(sta
     server.stop()
 
 
+@pytest.mark.claim("SIGHUP makes the server read its tokens again, and the server goes on.", "Server")
+@pytest.mark.long
+def test_a_hangup_makes_the_server_read_its_tokens_again(start_server, folder):
+    server, other = (
+        start_server(folder, f"sqlite:///{folder}/reports.db"),
+        {"authorization": "Bearer another-token-to-read"},
+    )
+
+    def hang_up(tokens, text):
+        """Write the file of tokens, send the signal, and wait for a line of the log."""
+        (folder / "tokens").write_text(tokens)
+        before = (folder / "log").read_text().count(text)
+        server.process.send_signal(signal.SIGHUP)
+        for _ in range(200):
+            if (folder / "log").read_text().count(text) > before:
+                return
+            time.sleep(0.05)
+        raise AssertionError((folder / "log").read_text())
+
+    for _ in range(3):
+        hang_up("read another-token-to-read\n", "the tokens were read again")
+        assert server.get("/estimates", **other)["n"] == 0
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            server.get("/estimates")
+    hang_up("nonsense\n", "the tokens stay as they were: ")
+    assert server.get("/estimates", **other)["n"] == 0
+    hang_up(f"read {READ}\n", "the tokens were read again")
+    assert server.get("/estimates")["n"] == 0
+    time.sleep(3.5)  # in which a signal that ends other commands would come again
+    assert "Traceback" not in (folder / "log").read_text()
+    server.stop()
+
+
 @pytest.mark.claim("Slow and many connections do not stop others.", "Server")
 @pytest.mark.long
 def test_slow_and_many_connections_do_not_stop_others(start_server, folder):
@@ -374,7 +409,10 @@ def test_the_client_in_javascript_sends_until_the_server_has_confirmed(start_ser
     pytest.importorskip("ziglang")
     package = build_package(folder / "package")
     server = start_server(folder, f"sqlite:///{folder}/reports.db")
+    waves = [PANEL.in_wave(wave) for wave in (1, 2)]
+    tables = [{"schema": one.client_schema(), "table": base64.b64encode(one.client_table()).decode()} for one in waves]
     environment = os.environ | {
+        "WAVES": json.dumps(tables),
         "PACKAGE": str(package),
         "SERVER": server.url,
         "NOWHERE": f"http://127.0.0.1:{free_port()}",
