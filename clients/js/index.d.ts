@@ -65,7 +65,7 @@ export class SurveyClient {
   send(url: string, record: Record<string, Value>, options: SendOptions & { group?: string }): Promise<string>;
 
   /** Sends the reports that wait in a storage, and returns what became of them by their ids. */
-  static sendWaiting(url: string, options: SendOptions): Promise<Map<string, string>>;
+  sendWaiting(url: string, options: SendOptions): Promise<Map<string, string>>;
 
   /** Returns the message of `answerPerson` with an id, which is the same for a person in one wave or round. */
   reportPerson(

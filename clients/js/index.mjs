@@ -9,6 +9,7 @@ const NO_CATEGORY = 0xffffffff;
 const DAY = 86_400_000; // milliseconds
 const DIGEST_AT = 16; // in the table
 const SERIES_DIGITS = 16; // of the name of a ledger
+const FINGERPRINT_BYTES = 8; // of the digest
 const REFUSALS = ["", "is damaged", "is of another version"];
 const TURN = 6; // statuses of the client in C
 const LEDGER = 7;
@@ -20,8 +21,9 @@ export class SurveyClient {
   #layout;
   #strict;
   #ledger;
+  #queue; // name of the reports that wait: of the series if there are waves or rounds, otherwise of the survey
 
-  constructor(exports, questions, tableEnd, strict, storage) {
+  constructor(exports, questions, tableEnd, strict, storage, fingerprint) {
     this.#exports = exports;
     this.#strict = strict;
     this.#columns = questions.map((question) => ({ name: question.column ?? question.name, value: reader(question) }));
@@ -31,8 +33,10 @@ export class SurveyClient {
     const message = key + KEY_BYTES;
     const capacity = Math.max(exports.messageBytes(), ID_BYTES);
     this.#layout = { values, texts, key, message, capacity, person: message + capacity };
+    const series = toHex(this.#newLedger()).slice(24, 24 + SERIES_DIGITS);
+    this.#queue = `ldpfast-queue-${exports.waves() > 0 || exports.rounds() > 0 ? series : fingerprint}`;
     if (storage !== null) {
-      this.#ledger = new Ledger(storage, `ldpfast-${toHex(this.#newLedger()).slice(24, 24 + SERIES_DIGITS)}`);
+      this.#ledger = new Ledger(storage, `ldpfast-${series}`);
       if (this.#ledger.read() === null) this.#ledger.write(this.#newLedger());
       this.isTurn(); // refuses a ledger that is damaged or of another series
     }
@@ -67,7 +71,7 @@ export class SurveyClient {
     if (digest.some((byte, i) => byte !== bytes[DIGEST_AT + i])) throw new RangeError("table must be that of the schema");
     const questions = parsed.asks.questions.filter((question) => question.question !== "Cross");
     if (questions.length !== exports.values()) throw new RangeError("table must be that of the schema");
-    return new SurveyClient(exports, questions, at + bytes.length, strict, ledger);
+    return new SurveyClient(exports, questions, at + bytes.length, strict, ledger, toHex(digest.subarray(0, FINGERPRINT_BYTES)));
   }
 
   /**
@@ -169,19 +173,22 @@ export class SurveyClient {
    * Sends the report of a person to a server of ldpfast, and returns what became of it: "stored", or "refused: reason".
    *
    * The report waits in a storage such as `localStorage` until the server has confirmed it, so that it is sent again, with the same bytes,
-   * by the next call of `send` or `sendWaiting` after a failure. With a ledger a second call sends the same report. Rejects if the
-   * server cannot be reached.
+   * by the next call of `send` or `sendWaiting` after a failure, also to another address. With a ledger a second call sends the same
+   * report. Rejects if the server cannot be reached.
    */
   async send(url, record, { storage, group, token } = {}) {
-    const queue = new Queue(storage, url);
+    const queue = new Queue(storage, this.#queue, url);
     const { id, message } = this.report(record);
     queue.add(toHex(id), { id: toHex(id), message: toBase64(message), ...(group === undefined ? {} : { group }) });
     return (await queue.send(token)).get(toHex(id));
   }
 
-  /** Sends the reports that wait in a storage, and returns what became of them by their ids. */
-  static async sendWaiting(url, { storage, token } = {}) {
-    return new Queue(storage, url).send(token);
+  /**
+   * Sends the reports that wait in a storage, and returns what became of them by their ids. They are those to this survey, or to all
+   * waves and rounds of its series.
+   */
+  async sendWaiting(url, { storage, token } = {}) {
+    return new Queue(storage, this.#queue, url).send(token);
   }
 
   #refuseLedger() {
@@ -315,13 +322,13 @@ class Queue {
   #url;
   #name;
 
-  constructor(storage, url) {
+  constructor(storage, name, url) {
     if (!isStorage(storage)) {
       throw new TypeError("storage must have getItem and setItem, such as localStorage");
     }
     this.#storage = storage;
     this.#url = String(url).replace(/\/+$/, "");
-    this.#name = `ldpfast-queue-${this.#url}`;
+    this.#name = name;
   }
 
   #read() {

@@ -12,28 +12,40 @@ class Storage {
   setItem(name, text) { this.entries.set(name, text); }
 }
 
-const { schema, table } = await (await fetch(`${SERVER}/survey`)).json();
+const { schema, table, fingerprint } = await (await fetch(`${SERVER}/survey`)).json();
 const open = (ledger = null) => SurveyClient.open({ schema, table: Uint8Array.from(Buffer.from(table, "base64")), ledger });
-const waiting = (storage, url) => Object.keys(JSON.parse(storage.getItem(`ldpfast-queue-${url}`) ?? "{}")).length;
+const name = `ldpfast-queue-${fingerprint}`;
+const waiting = (storage) => Object.keys(JSON.parse(storage.getItem(name) ?? "{}")).length;
 
 test("a report is stored, and does not wait any longer", async () => {
   const storage = new Storage();
   assert.equal(await (await open()).send(`${SERVER}/`, { smokes: true }, { storage }), "stored");
-  assert.equal(waiting(storage, SERVER), 0);
+  assert.equal(waiting(storage), 0);
 });
 
-test("a report waits until the server can be reached, and is counted once", async () => {
+test("a report waits until the server can be reached, at another address, and is counted once", async () => {
   const storage = new Storage();
   const client = await open();
   await assert.rejects(client.send(NOWHERE, { smokes: true }, { storage }));
-  assert.equal(waiting(storage, NOWHERE), 1);
-  const name = `ldpfast-queue-${SERVER}`;
-  storage.setItem(name, storage.getItem(`ldpfast-queue-${NOWHERE}`));
+  assert.equal(waiting(storage), 1);
+  assert.deepEqual([...storage.entries.keys()], [name]);
   const before = storage.getItem(name);
-  assert.deepEqual([...(await SurveyClient.sendWaiting(SERVER, { storage })).values()], ["stored"]);
+  assert.deepEqual([...(await client.sendWaiting(SERVER, { storage })).values()], ["stored"]);
   storage.setItem(name, before); // the answer was lost
-  assert.deepEqual([...(await SurveyClient.sendWaiting(SERVER, { storage })).values()], ["stored"]);
-  assert.equal(waiting(storage, SERVER), 0);
+  assert.deepEqual([...(await client.sendWaiting(SERVER, { storage })).values()], ["stored"]);
+  assert.equal(waiting(storage), 0);
+});
+
+test("reports to all waves of a series wait together", async () => {
+  const storage = new Storage();
+  const clients = [];
+  for (const { schema, table } of JSON.parse(process.env.WAVES)) {
+    const bytes = Uint8Array.from(Buffer.from(table, "base64"));
+    clients.push(await SurveyClient.open({ schema, table: bytes, ledger: new Storage() }));
+  }
+  for (const client of clients) await assert.rejects(client.send(NOWHERE, { smokes: true }, { storage }));
+  assert.equal(storage.entries.size, 1);
+  assert.equal(Object.keys(JSON.parse([...storage.entries.values()][0])).length, clients.length);
 });
 
 test("with a ledger a second call sends the same report", async () => {
@@ -46,6 +58,6 @@ test("a refused report says why", async () => {
   const storage = new Storage();
   const client = await open();
   assert.equal(await client.send(SERVER, { smokes: true }, { storage, group: "DE" }), "refused: group");
-  assert.equal(waiting(storage, SERVER), 0);
+  assert.equal(waiting(storage), 0);
   await assert.rejects(client.send(SERVER, { smokes: true }), TypeError);
 });
