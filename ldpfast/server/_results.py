@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -21,6 +21,7 @@ from ..reports import Aggregator, Counted, recipe_of
 from ..results import SmallSampleWarning
 from ..survey import SurveyResult, compare
 from ..survey._conclude import conclude
+from ..survey._recipe import SurveyRecipe
 from ._plan import Occasion
 from ._store import Store
 
@@ -242,10 +243,9 @@ def _estimate(aggregator: Aggregator) -> tuple[SurveyResult, tuple[str, ...]]:
     """Return the answers of people, and what the estimation warned about."""
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
-        warnings.simplefilter("ignore", SmallSampleWarning)  # the numbers of reports and the intervals are shown
         found = aggregator.estimate()
     assert isinstance(found, SurveyResult)
-    return found, tuple(dict.fromkeys(str(one.message) for one in noted if issubclass(one.category, UserWarning)))
+    return found, _texts_of(noted)
 
 
 def _answers_of(result: SurveyResult, noted: tuple[str, ...]) -> Answers:
@@ -256,21 +256,37 @@ def _answers_of(result: SurveyResult, noted: tuple[str, ...]) -> Answers:
 
 def _answers_of_groups(counts: Mapping[str, Aggregator]) -> dict[str, Answers]:
     """Return the answers of groups, which are computed at once: one by one, hundreds of groups would take half a minute."""
-    labels, aggregators = list(counts), list(counts.values())
-    states = [np.stack(parts) for parts in zip(*(one._counts.group().states for one in aggregators), strict=True)]
-    n = np.array([one.n for one in aggregators], np.int64)
-    result = conclude(recipe_of(aggregators[0].question), Counted(states, n), False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SmallSampleWarning)
+    labels, recipe = list(counts), recipe_of(next(iter(counts.values())).question)
+    parts = [one._counts.group() for one in counts.values()]
+    states = [np.stack(arrays) for arrays in zip(*(part.states for part in parts), strict=True)]
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        result = conclude(recipe, Counted(states, np.array([part.n for part in parts], np.int64)), False)
         table = result.table_of_groups(labels, 0.95, False).columns
+    is_doubtful = bool(_texts_of(noted))  # one of them: a warning names the worst
     size = len(table.pop("group")) // len(labels)
     fields = result.dicts_of_groups(len(labels))
-    return {
-        label: Answers(
-            int(n[i]), fields[i], {name: values[i * size : (i + 1) * size] for name, values in table.items()}
-        )
-        for i, label in enumerate(labels)
-    }
+    found = {}
+    for i, (label, part) in enumerate(zip(labels, parts, strict=True)):
+        columns = {name: values[i * size : (i + 1) * size] for name, values in table.items()}
+        found[label] = Answers(part.n, fields[i], columns, _doubts(recipe, part) if is_doubtful else ())
+    return found
+
+
+def _doubts(recipe: SurveyRecipe, counted: Counted) -> tuple[str, ...]:
+    """Return what the estimation of a group warns about, without the rest of its work."""
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        for mechanism, state, n in zip(recipe.mechanisms, counted.states[2:], counted.states[0].tolist(), strict=True):
+            if n:
+                recipe_of(mechanism).mean(Counted([state], n))
+    return _texts_of(noted)
+
+
+def _texts_of(noted: Iterable[warnings.WarningMessage]) -> tuple[str, ...]:
+    """Return what is shown of warnings: not those about small numbers, because these and the intervals are shown."""
+    kinds = [one for one in noted if issubclass(one.category, UserWarning)]
+    return tuple(dict.fromkeys(str(one.message) for one in kinds if not issubclass(one.category, SmallSampleWarning)))
 
 
 def _svg(figure: Any) -> bytes:

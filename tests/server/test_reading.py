@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import ldpfast as ldp
 from ldpfast.server import _results, create_app
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Report, Survey, Text, YesNo
 
@@ -93,6 +94,29 @@ def test_groups_are_estimated_at_once_as_one_by_one(tmp_path, counted):
                 assert np.allclose(values, given, rtol=1e-9, equal_nan=True)
             else:
                 assert values == given
+
+
+def test_a_warning_is_that_of_its_group(tmp_path, counted):
+    """Groups that are estimated at once: the counts of one are doubtful, as those of messages that were made up."""
+    survey = Survey({"smokes": YesNo(optional=True), "town": Choice(["a", "b", "c"], optional=True)}, 1.0)
+    honest = [report.message for report in reports_of(survey, [{"smokes": True, "town": "a"}] * 400)]
+    messages = {"N": honest, "S": honest[:1] * 400, "W": honest[:3]}
+    with served(tmp_path, survey, groups=[*messages]) as client:
+        expected = {}
+        for label, sent in messages.items():
+            reports = [Report(f"{label}{i:015}".encode(), message) for i, message in enumerate(sent)]
+            assert post(client, reports, label).json()["accepted"] == len(reports)
+            with warnings.catch_warnings(record=True) as noted:
+                warnings.simplefilter("always")
+                survey.aggregator().update(sent).estimate()
+            expected[label] = [str(one.message) for one in noted if one.category is ldp.DoubtfulWarning]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ldp.DoubtfulWarning)
+            found = client.get("/estimates?by=group", headers=READER).json()["groups"]
+        assert counted == ["_answers_of_groups"]
+        assert {label: part["warnings"] for label, part in found.items()} == expected
+        assert [*map(len, expected.values())] == [0, 1, 0]
+        assert "are probably those of another mechanism" in client.get("/?group=S", headers=READER).text
 
 
 def test_results_are_computed_once_for_each_state(tmp_path, counted):
