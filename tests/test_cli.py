@@ -732,8 +732,8 @@ def test_states_of_single_questions_are_estimated(capsys, tmp_path):
         ),
         ("questions = {}", "an entry 'epsilon': a number"),
         ("epsilon = 1", "an entry 'questions': a table of questions"),
-        ("epsilon = 1\n[questions.a]\ntype = 3", "question 'a' must have a type, one of YesNo, Choice"),
-        ("epsilon = 1\n[questions.a]\ntype = []", "question 'a' must have a type, one of YesNo, Choice"),
+        ("epsilon = 1\n[questions.a]\ntype = 3", "question 'a' must have a type, one of Choice, Cross"),
+        ("epsilon = 1\n[questions.a]\ntype = []", "question 'a' must have a type, one of Choice, Cross"),
         (
             'epsilon = 1\n[questions.a]\ntype = "Mean"\nlower = 0',
             "question 'a': missing 1 required positional argument: 'upper'",

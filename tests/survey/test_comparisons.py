@@ -130,7 +130,8 @@ def test_a_difference_adds_variances_and_covariances():
 
 
 def test_normal_limits_of_a_difference_add_their_biases():
-    parts = [estimation.TruncatedMean(1.0, moment=2, radius=1.0, n=N).run(RNG.normal(0, 1, N), rng=m) for m in (1, 2)]
+    guarantee = ldp.privacy.Guarantee("local", 1.0)
+    parts = [ldp.Estimate(mean, 0.1, N, guarantee, None, Normal(bias)) for mean, bias in ((0.5, 0.02), (0.2, 0.03))]
     d = parts[0] - parts[1]
     assert isinstance(d.rule, Normal)
     assert d.rule.bias == sum(part.rule.bias for part in parts) > 0
