@@ -259,7 +259,7 @@ def test_absent_strings_that_the_search_keeps_are_not_confirmed():
         problem = HeavyHitters(4.0, max_bytes=5, alphabet=LETTERS, n=20_000, buckets=1024, salt=str(run))
         rng = np.random.default_rng([STATISTICS_SEED, run])
         counted = problem.collect(rng.choice(np.array(common), 20_000, p=zipf(20)), rng=run)
-        whole = DecodedSketch.of(problem.mechanism, counted, 0)
+        whole = DecodedSketch.of(problem.mechanism, counted._counts.group(), 0)
         names = problem._confirmed(whole, problem.domain.records([*common, *absent])[0])[3]
         assert common[0] in names
         errors += any(name not in common for name in names)
