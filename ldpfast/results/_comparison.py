@@ -10,11 +10,13 @@ import numpy as np
 from .._typing import Floats
 from ..privacy import of_disjoint
 from ._fieller import Fieller
-from ._intervals import IntervalRule, Normal
+from ._intervals import IntervalRule, Normal, has_tails
+from ._roots import bracket, roots
 from ._test_result import is_by_coordinate
 
 if TYPE_CHECKING:
     from ._estimate import Estimate
+    from ._joined import Numbers
     from ._people import People
 
 
@@ -28,12 +30,12 @@ class Recovered:
 
     Attributes
     ----------
-    a, b : Estimate
+    a, b : Estimate or Numbers
         Estimates of different people.
     """
 
-    a: Estimate[Any]
-    b: Estimate[Any]
+    a: Estimate[Any] | Numbers
+    b: Estimate[Any] | Numbers
 
     @property
     def by_coordinate(self) -> bool:
@@ -43,13 +45,48 @@ class Recovered:
     @property
     def needed(self) -> int:
         """Number of reports that a or b needs if there are too few, else 0."""
-        return max(self.a._needed, self.b._needed)
+        return max(int(getattr(part.rule, "needed", 0)) for part in (self.a, self.b))
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         a, b = np.asarray(self.a.value), np.asarray(self.b.value)
         low_a, high_a = self.a.rule.bounds(a, np.asarray(self.a.stderr), tail)
         low_b, high_b = self.b.rule.bounds(b, np.asarray(self.b.stderr), tail)
         return value - _hypotenuse(a - low_a, high_b - b), value + _hypotenuse(high_a - a, b - low_b)
+
+    @property
+    def has_tails(self) -> bool:
+        """Whether the rules of both have tails of limits."""
+        return has_tails(self.a.rule) and has_tails(self.b.rule)
+
+    def tails(self, value: Floats, stderr: Floats, limit: Floats, side: int) -> Floats:
+        """Return the tails of limits.
+
+        A margin m of the difference belongs to margins x of a and y of b with x^2 + y^2 = m^2 that have the same tail: x is the
+        root of a function of one variable, where the tails of a and b are known.
+        """
+        from scipy.special import ndtri
+
+        a, b = np.asarray(self.a.value), np.asarray(self.b.value)
+        rules: tuple[Any, Any] = self.a.rule, self.b.rule
+        margin = np.asarray(side * (limit - value), np.float64)
+
+        def both(x: Floats) -> tuple[Floats, Floats]:
+            y = _hypotenuse(margin, -x)
+            of_a = rules[0].tails(a, np.asarray(self.a.stderr), a + side * x, side)
+            return of_a, rules[1].tails(b, np.asarray(self.b.stderr), b - side * y, -side)
+
+        def excess(x: Floats) -> Floats:
+            of_a, of_b = both(x)
+            with np.errstate(invalid="ignore"):
+                found = ndtri(of_b) - ndtri(of_a)
+            return np.where(np.isnan(found), 0.0, found)  # both are 0 or 1
+
+        known = np.isfinite(stderr) & (stderr > 0)
+        step = np.maximum(np.abs(margin), np.where(known, stderr, 1.0))
+        found = np.minimum(
+            *(np.maximum(*both(x)) for x in roots(excess, *bracket(excess, np.minimum(margin, 0.0), step)))
+        )
+        return np.where(np.isnan(found), 1.0, found)  # where there are no reports
 
     def anytime(self, tail: Any) -> tuple[Floats, Floats]:
         """Return limits that hold for every number of reports at once; those of a and b hold together."""
@@ -59,7 +96,9 @@ class Recovered:
 
 def _hypotenuse(x: Floats, y: Floats) -> Floats:
     """Return the root of the sum of two squares; margins are negative for tails above a half, and so is the result then."""
-    square = np.abs(x) * x + np.abs(y) * y
+    with np.errstate(invalid="ignore"):
+        square = np.abs(x) * x + np.abs(y) * y
+    square = np.where(np.isnan(square), np.inf, square)  # one margin is infinite: nothing is excluded
     return np.asarray(np.sign(square) * np.sqrt(np.abs(square)))
 
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from .._typing import Floats
 from ._anytime import CodeCounts
-from ._intervals import BoundedSum, t_quantile
+from ._intervals import StudentT, t_quantile, tails_of_margins
+from ._roots import roots
 
-ITERATIONS = 20  # of the limits of a ratio, whose margins depend on the limits
+LEAST_TAIL = 1e-300  # whose normal quantile is finite
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Fieller:
     codes : CodeCounts or None
         Counts of the codes of reports and what they add to N and D, if they are known.
     freedom : float
-        Degrees of freedom of the variances, for t quantiles; infinite for normal ones.
+        Degrees of freedom of the variances, for t quantiles of margins where `hit` is 0; infinite for normal ones.
     """
 
     numerator: Floats
@@ -72,20 +73,69 @@ class Fieller:
         low, high = self.codes.limits(self.lowest, self.highest, tail)
         return self.start + low, self.start + high
 
+    has_tails: ClassVar[bool] = True
+
+    def tails(self, value: Floats, stderr: Floats, limit: Floats, side: int) -> Floats:
+        own = self._tails(side, limit - self.start)
+        return np.maximum(own, self._farthest(side))  # a ratio is excluded with all beyond it
+
     def _limit(self, sign: int, tail: Any) -> Floats:
-        """Return the lower limits (sign -1) or the upper ones (1), by iteration of the margin at the limit."""
+        """Return the lower limits (sign -1) or the upper ones (1)."""
         from scipy.special import ndtri
 
-        quantile = -ndtri(tail) if math.isinf(self.freedom) else t_quantile(self.freedom, tail)
-        z = np.full(np.shape(self.numerator), quantile)
-        limit = self._root(sign, z)
-        for _ in range(ITERATIONS if np.any(self.hit) else 0):
-            finite = np.where(np.isfinite(limit), limit, 0.0)
-            step = self.hit * np.maximum(np.abs(self.lowest - finite), np.abs(self.highest - finite))
-            stderr = np.sqrt(np.maximum(self.vn - 2 * finite * self.c + finite**2 * self.vd, np.finfo(float).tiny))
-            margin = BoundedSum(step, step).bounds(np.zeros(np.shape(stderr)), stderr, tail)[1]
-            limit = np.where(np.isfinite(limit), self._root(sign, margin / stderr), limit)
-        return limit
+        shape = np.shape(self.numerator)
+        tail = np.broadcast_to(tail, shape)
+        if not np.any(self.hit):
+            z = -ndtri(tail) if math.isinf(self.freedom) else t_quantile(self.freedom, tail)
+            return self._root(sign, np.asarray(z))
+        center, scale = self._center()
+        wanted, never = ndtri(tail), self._farthest(sign) >= tail
+        infinite = never | (self._tails(sign, np.full(shape, -sign * np.inf)) <= tail)
+
+        def ratio(place: Floats) -> Floats:
+            """Return the ratio at a place in (-1, 1), from the innermost to the outermost one."""
+            return np.asarray(center + sign * scale * (place / (1 - np.abs(place))))
+
+        def excess(place: Floats) -> Floats:
+            """Return by how much a ratio is too far out, as quantiles of a normal distribution."""
+            found = wanted - ndtri(np.maximum(self._tails(sign, ratio(place)), LEAST_TAIL))
+            return np.where(infinite, place, found)  # no search where the limit is known
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = roots(excess, -np.ones(shape), np.ones(shape))
+            found = ratio((low + high) / 2)
+        return np.asarray(np.where(infinite, np.where(never, sign, -sign) * np.inf, found))
+
+    def _center(self) -> tuple[Floats, Floats]:
+        """Return finite ratios, and distances from them in the order of the margins."""
+        known = self.denominator != 0
+        bottom = np.where(known, self.denominator, 1.0)
+        center = np.where(known, self.numerator / bottom, 0.0)
+        _, stderr, size = self._parts(center)
+        return center, np.maximum(np.maximum(stderr, size) / np.abs(bottom), np.finfo(float).tiny)
+
+    def _parts(self, ratio: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return D R - N, its standard error, and the largest amount by which a report moves it, for finite ratios."""
+        moved = ratio * self.denominator - self.numerator
+        variance = self.vn - 2 * ratio * self.c + ratio**2 * self.vd
+        size = self.hit * np.maximum(np.abs(self.lowest - ratio), np.abs(self.highest - ratio))
+        return moved, np.sqrt(np.maximum(variance, np.finfo(float).tiny)), np.asarray(size)
+
+    def _tails(self, side: int, ratio: Floats) -> Floats:
+        """Return the tails at which ratios themselves are excluded as lower limits (side -1) or as upper ones (1)."""
+        finite = np.isfinite(ratio)
+        moved, stderr, size = self._parts(np.where(finite, ratio, 0.0))
+        # Those of infinite ratios are relative to their size.
+        moved = np.where(finite, moved, self.denominator * np.sign(ratio))
+        stderr, size = np.where(finite, stderr, np.sqrt(self.vd)), np.where(finite, size, self.hit)
+        margin = side * np.sign(self.denominator) * moved
+        if not np.any(self.hit) and not math.isinf(self.freedom):
+            return StudentT(self.freedom).tails(np.zeros(np.shape(margin)), stderr, margin, 1)
+        return tails_of_margins(margin, stderr, size)
+
+    def _farthest(self, side: int) -> Floats:
+        """Return the tails up to which no ratio is excluded."""
+        return self._tails(side, np.full(np.shape(self.numerator), side * np.inf))
 
     def _root(self, sign: int, z: Floats) -> Floats:
         """Return one end of the set {R : (N - R D)^2 <= z^2 Var(N - R D)}."""
@@ -99,4 +149,4 @@ class Fieller:
         bounded = square > 0
         safe = np.where(bounded, square, 1.0)
         root = np.sign(z) * np.sqrt(np.maximum(linear**2 - safe * constant, 0))  # z < 0 for tails above a half
-        return np.where(bounded, (linear + sign * root) / safe, sign * np.inf)
+        return np.where(bounded, (linear + sign * root) / safe, np.where(z < 0, -sign, sign) * np.inf)

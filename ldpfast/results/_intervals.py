@@ -25,6 +25,9 @@ class IntervalRule(Protocol):
 
     With an attribute `by_coordinate`, which is True, `tail` can be an array with one probability in (0, 1) for every
     coordinate, and limits are monotone in it up to 1. Other rules have one number for all, at most a half.
+
+    With an attribute `has_tails`, which is True, a method ``tails(value, stderr, limit, side)`` returns the tails of given
+    limits, the lower ones (side -1) or the upper ones (1): the smallest `tail` whose limits are not beyond them.
     """
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]: ...
@@ -52,6 +55,15 @@ class WithGaps:
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         low, high = self.rule.bounds(value, stderr, tail)
         return np.where(self.gaps, -np.inf, low), np.where(self.gaps, np.inf, high)
+
+    @property
+    def has_tails(self) -> bool:
+        """Whether the other rule has tails of limits."""
+        return has_tails(self.rule)
+
+    def tails(self, value: Floats, stderr: Floats, limit: Floats, side: int) -> Floats:
+        rule: Any = self.rule
+        return np.where(self.gaps, 1.0, rule.tails(value, stderr, limit, side))
 
     def anytime(self, tail: Any) -> tuple[Floats, Floats]:
         """Return the whole line: there are no reports anywhere."""
@@ -98,6 +110,18 @@ class Normal:
         z = -ndtri(tail)
         margin = self._biased(z, stderr, tail) if np.any(self.bias) else z * stderr
         return value - margin, value + margin
+
+    @property
+    def has_tails(self) -> bool:
+        """Whether there is no bias."""
+        return not np.any(self.bias)
+
+    def tails(self, value: Floats, stderr: Floats, limit: Floats, side: int) -> Floats:
+        from scipy.special import ndtr
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = side * (limit - value) / stderr
+        return np.asarray(np.where(limit == value, 0.5, ndtr(-z)))
 
     def _biased(self, z: Any, stderr: Floats, tail: Any) -> Floats:
         """Return the margin c stderr, by bisection of c between z and z + b."""
@@ -149,11 +173,14 @@ class StudentT:
         margin = t_quantile(self.freedom, tail) * stderr
         return value - margin, value + margin
 
-    def tail(self, distance: Floats) -> Floats:
-        """Return the probability of a distance in standard errors, or a larger one, on one side."""
+    has_tails: ClassVar[bool] = True
+
+    def tails(self, value: Floats, stderr: Floats, limit: Floats, side: int) -> Floats:
         from scipy.special import stdtr
 
-        return np.asarray(stdtr(self.freedom, -distance))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = side * (limit - value) / stderr
+        return np.asarray(np.where(limit == value, 0.5, stdtr(self.freedom, -distance)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +233,11 @@ class BoundedSum:
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         return value - self._margin(stderr, self.down, tail), value + self._margin(stderr, self.up, tail)
 
+    has_tails: ClassVar[bool] = True
+
+    def tails(self, value: Floats, stderr: Floats, limit: Floats, side: int) -> Floats:
+        return tails_of_margins(side * (limit - value), stderr, self.up if side > 0 else self.down)
+
     def _margin(self, stderr: Floats, size: Any, tail: Any) -> Floats:
         from scipy.special import gammainccinv, ndtri
 
@@ -215,6 +247,20 @@ class BoundedSum:
         poisson = size * (gammainccinv(few + 1, tail) - few)
         with np.errstate(invalid="ignore"):
             return np.asarray(np.where(hits < MAX_HITS, poisson, z * stderr + size * (z * z + 2) / 3))
+
+
+def tails_of_margins(margin: Floats, stderr: Floats, size: Any) -> Floats:
+    """Return the tails of margins of `BoundedSum`, where one report moves the estimate by at most `size`."""
+    from scipy.special import gammaincc, ndtr
+
+    size = np.asarray(size, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        hits = np.where(size > 0, (stderr / size) ** 2, np.inf)
+        few = np.minimum(hits, MAX_HITS)
+        poisson = gammaincc(few + 1, np.maximum(few + margin / size, 0.0))
+        rest = margin - 2 * size / 3  # z stderr + z^2 size / 3
+        z = 2 * rest / (stderr + np.sqrt(np.maximum(stderr**2 + 4 / 3 * size * rest, 0.0)))
+    return np.asarray(np.where(hits < MAX_HITS, poisson, np.where((rest == 0) & (stderr == 0), 0.5, ndtr(-z))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,6 +306,17 @@ class Binomial:
         low, high = _limits.clopper_pearson(self.hits, self.n, tail)
         return self.debiasing(low), self.debiasing(high)
 
+    has_tails: ClassVar[bool] = True
+
+    def tails(self, value: Floats, stderr: Floats, limit: Floats, side: int) -> Floats:
+        line = self.debiasing
+        return _limits.clopper_pearson_tail(self.hits, self.n, (limit - line.zero) / (line.one - line.zero), side)
+
     def anytime(self, tail: Any) -> tuple[Floats, Floats]:
         """Return limits that hold for every number of reports at once."""
         return of_hits(self.hits, self.n, self.debiasing, tail)
+
+
+def has_tails(rule: IntervalRule) -> bool:
+    """Return whether a rule has tails of limits."""
+    return bool(getattr(rule, "has_tails", False))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import Floats
-from ._intervals import IntervalRule, Normal, StudentT
+from ._intervals import IntervalRule, Normal, StudentT, has_tails
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 LARGEST_Z = 37.0  # standard errors; smaller p-values than that of this distance, 5.7e-300, are given as it
@@ -79,10 +79,10 @@ def p_values(rule: IntervalRule, value: Floats, stderr: Floats, null: Floats, al
 
     value, null = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(null, np.float64))
     sign = -1.0 if alternative == "less" else 1.0
-    if isinstance(rule, StudentT) or (isinstance(rule, Normal) and not np.any(rule.bias)):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = sign * (value - null) / stderr
-        return np.asarray(np.where(value == null, 0.5, rule.tail(z) if isinstance(rule, StudentT) else ndtr(-z)))
+    if has_tails(rule):
+        found: Any = rule
+        tails = found.tails(value, np.asarray(stderr), null, -int(sign))
+        return np.asarray(tails if isinstance(rule, Normal | StudentT) else np.maximum(tails, ndtr(-LARGEST_Z)))
     if is_by_coordinate(rule):
         return _inverted(lambda tail: rule.bounds(value, np.asarray(stderr), tail), null, sign)
     single = [_single(rule, value, np.asarray(stderr), null, sign, at) for at in np.ndindex(value.shape)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from .._plots import draw_intervals, draw_trends, panels_of_rows, text_of
 from .._table import Table
 from .._typing import Floats
 from .._warnings import warn
-from ..results import Estimate, LabeledEstimate, require_alike, require_no_overlap
+from ..results import Estimate, Joined, LabeledEstimate, require_alike, require_no_overlap
 from ._answers import Answer
 from ._text import TextAnswer
 
@@ -72,19 +73,30 @@ class SurveyComparison:
             texts: tuple[list[Any], ...] = ([question] * size, [*found.labels], [group] * size, [reference] * size)
             for column, values in zip(columns.values(), texts, strict=True):
                 column += values
-            low, high = self._limits(found)
-            parts = (found.value, found.stderr, low, high, found.test().pvalue)
+            found._warn_few()
+            key = question, group, reference
+            parts = (found.value, found.stderr, *self._limits[key], self._pvalues[key])
             for column, part in zip(numbers.values(), parts, strict=True):
                 column += np.ravel(part).tolist()
             people += [found.n] * size
         adjusted = holm(np.array(numbers["pvalue"])).tolist()
         return Table({**columns, **numbers, "adjusted": adjusted, "n": people})
 
-    def _limits(self, found: LabeledEstimate) -> tuple[Any, Any]:
-        """Return the limits of a difference, cut at the ends of its range."""
-        found._warn_few()
-        tail = (1 - self.confidence) / 2 / sum(np.size(part.value) for part in self.differences.values())
-        return found._bounds(found._limits_at(tail))
+    @cached_property
+    def _joined(self) -> Joined:
+        return Joined(list(self.differences.values()))
+
+    @cached_property
+    def _limits(self) -> dict[tuple[str, Hashable, Hashable], tuple[Any, Any]]:
+        """The limits of all differences, cut at the ends of their ranges."""
+        tail = (1 - self.confidence) / 2 / sum(np.size(found.value) for found in self.differences.values())
+        ends = zip(self.differences.items(), self._joined.limits(tail), strict=True)
+        return {key: found._bounds(limits) for (key, found), limits in ends}
+
+    @cached_property
+    def _pvalues(self) -> dict[tuple[str, Hashable, Hashable], Floats]:
+        """The p-values of all differences."""
+        return dict(zip(self.differences, self._joined.two_sided(), strict=True))
 
     def to_frame(self) -> Any:
         """Return `table` as a pandas DataFrame.
@@ -178,8 +190,9 @@ class SurveyComparison:
         numbers: list[list[Floats]] = [[], [], []]
         for (asked, group, reference), found in self.differences.items():
             if asked == question:
+                found._warn_few()
                 labels += [f"{label + ': ' * bool(label)}{group} - {reference}" for label in found.labels]
-                for column, part in zip(numbers, (found.value, *self._limits(found)), strict=True):
+                for column, part in zip(numbers, (found.value, *self._limits[asked, group, reference]), strict=True):
                     column.append(np.ravel(part))
         return labels, [np.concatenate(column) for column in numbers]
 
