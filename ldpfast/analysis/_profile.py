@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,12 @@ from ._maximum import Smooth, Sums, maximum
 
 FARTHEST = 64.0  # limits of the search, in standard errors
 TOLERANCE = 1e-6  # of a limit, in standard errors
-CERTAIN = 1e-3  # largest error of a root of twice the log-likelihood, and of that itself
+NEAR = 1e-7  # of a root of twice the log-likelihood; a standard error changes it by about 1
+CERTAIN = 1e-3  # largest error of twice the log-likelihood
+STEEPEST = 100.0  # change of the root in a standard error; where it is larger, it jumps
+MAX_STEPS = 100
+
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +71,6 @@ def profile_limits(likelihood: Smooth, params: Floats, cov: Floats, direction: F
         If a higher likelihood is met.
     """
     from scipy.linalg import null_space
-    from scipy.optimize import brentq
 
     highest, elsewhere = likelihood.sums(params, observed=True).value, False
     basis = null_space(direction[np.newaxis])
@@ -85,15 +90,13 @@ def profile_limits(likelihood: Smooth, params: Floats, cov: Floats, direction: F
 
     limits = []
     for sign in (-1.0, 1.0):
-        inner, outer = 0.0, z
+        inner, below, outer = 0.0, -z, z
         while (value := excess(sign * outer)) < 0 and outer < FARTHEST:
-            inner, outer = outer, 1.5 * outer
-        if not 0 <= value < math.inf:
-            limits.append(sign * math.inf)
-            continue
-        root = brentq(lambda size, sign=sign: excess(sign * size), inner, outer, xtol=TOLERANCE)
-        reached = abs(excess(sign * root)) < CERTAIN  # and not passed by a jump to another maximum for the others
-        limits.append(sign * stderr * root if reached else sign * math.inf)
+            inner, below, outer = outer, value, 1.5 * outer
+        root = math.inf
+        if 0 <= value < math.inf:
+            root = _crossing(lambda size: excess(sign * size), (inner, below), (outer, value))  # noqa: B023
+        limits.append(sign * stderr * root)
     if elsewhere:
         warn(
             "the likelihood is higher elsewhere than at the coefficients, which are a local maximum: use fewer covariates or "
@@ -101,3 +104,31 @@ def profile_limits(likelihood: Smooth, params: Floats, cov: Floats, direction: F
             DoubtfulWarning,
         )
     return limits[0], limits[1]
+
+
+def _crossing(function: Callable[[float], float], low: Point, high: Point) -> float:
+    """Return where a function becomes positive between two points; infinity if it jumps there, or becomes infinite.
+
+    Steps are by the secant, with half the value of an end that stays (the Illinois method), and by bisection where two steps
+    have not halved the interval.
+    """
+    ends = {-1: low, 1: high}  # of the points where the function is negative, and not
+    weights, last, widths = {-1: 1.0, 1: 1.0}, 0, [math.inf, math.inf]
+    for _ in range(MAX_STEPS):
+        (a, below), (b, above) = ends[-1], ends[1]
+        if b - a < TOLERANCE:
+            break
+        if STEEPEST * max(b - a, TOLERANCE) < (above if above < math.inf else 0.0) - below:
+            return math.inf
+        down, up = -below * weights[-1], above * weights[1]
+        slow = b - a > widths[-2] / 2 or up == math.inf
+        widths = [widths[-1], math.inf if slow else b - a]
+        x = (a + b) / 2 if slow else a + (b - a) * down / (down + up)
+        value = function(x)
+        if abs(value) < NEAR:
+            return x
+        side = 1 if value > 0 else -1
+        ends[side] = x, value
+        weights = {side: 1.0, -side: weights[-side] / 2 if side == last else 1.0}
+        last = side
+    return (ends[-1][0] + ends[1][0]) / 2 if ends[1][1] < math.inf else math.inf

@@ -8,6 +8,8 @@ from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from ldpfast import analysis, designs
+from ldpfast.analysis._profile import Plane, _crossing
+from ldpfast.results import DoubtfulWarning
 
 from ..support.statistics import assert_coverage
 from .populations import FORCED, THREE, binary
@@ -113,3 +115,37 @@ def test_bad_input(change, options, message):
     model = analysis.RandomizedLogit(FORCED).fit(x, reports, **change)
     with pytest.raises(ValueError, match=message):
         model.interval(**options)
+
+
+def test_a_jump_of_the_profile_is_found_in_few_steps(monkeypatch):
+    """Where the profile jumps, interpolation is no use, and each value can take a hundred steps: it took 11,743 sums."""
+    calls, sums = [], Plane.sums
+
+    def counted(plane, params, *, observed):
+        calls.append(params)
+        return sums(plane, params, observed=observed)
+
+    monkeypatch.setattr(Plane, "sums", counted)
+    x, reports = binary(300, [0.8] * 4, FORCED, seed=37)
+    model = analysis.RandomizedLogit(designs.warner(0.7)).fit(np.round(x), reports)
+    with pytest.warns(DoubtfulWarning, match="higher elsewhere"):
+        low, high = model.interval(method="profile")
+    assert np.isneginf(low).tolist() == [True, False, False, False, True]
+    assert np.isposinf(high).tolist() == [False, False, True, True, True]
+    np.testing.assert_allclose(low[1:4], [0.433205, 0.896089, 0.030618], atol=2e-6)
+    np.testing.assert_allclose(high[:2], [-0.746482, 9.473001], atol=2e-6)
+    assert len(calls) < 4000
+
+
+def test_smooth_profiles_need_few_steps():
+    found = []
+
+    def root(x):
+        found.append(x)
+        return np.sinh(x) - 2.0
+
+    assert _crossing(root, (0.0, -2.0), (2.0, np.sinh(2.0) - 2)) == pytest.approx(np.arcsinh(2.0), abs=1e-6)
+    assert len(found) <= 8
+    assert _crossing(lambda x: np.inf if x > 1.9 else x - 1.2, (0.0, -1.2), (2.0, np.inf)) == pytest.approx(1.2)
+    assert _crossing(lambda x: np.inf if x > 1.1 else x - 1.2, (0.0, -1.2), (2.0, np.inf)) == np.inf
+    assert _crossing(lambda x: -0.5 if x < 1.3 else 0.5, (0.0, -2.0), (2.0, 0.5)) == np.inf
