@@ -30,6 +30,7 @@ from ._random_scaling import random_scaling as random_scaling
 from ._random_scaling import random_scaling_quantile as random_scaling_quantile
 from ._range_check import FALSE_ALARM as FALSE_ALARM
 from ._range_check import warn_outside as warn_outside
+from ._selected import selected as selected
 from ._test_result import TestResult
 from ._warnings import ClippedWarning, DoubtfulWarning, SmallSampleWarning
 

@@ -20,6 +20,7 @@ from .._extras import optional
 from ..reports import Aggregator, Counted, recipe_of
 from ..results import SmallSampleWarning
 from ..survey import SurveyResult, compare
+from ..survey._compare import answers_with_trends
 from ..survey._conclude import conclude
 from ..survey._recipe import SurveyRecipe
 from ._plan import Occasion
@@ -228,15 +229,13 @@ class ResultCache:
 
 
 def trend_plot(results: dict[str, SurveyResult]) -> bytes | None:
-    """Return the answers of several waves as SVG; None if there are fewer than two, or no question that all of them have."""
-    if len(results) < 2:
+    """Return the answers of several waves as SVG; None if there are fewer than two, or no question that can be drawn."""
+    answers = answers_with_trends(results) if len(results) > 1 else {}
+    if not any(answers.values()):
         return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return _svg(compare(results).plot_trends())
-    except ValueError:
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _svg(compare(answers).plot_trends())
 
 
 def _estimate(aggregator: Aggregator) -> tuple[SurveyResult, tuple[str, ...]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from .._plots import draw_intervals, draw_trends, panels_of_rows, text_of
 from .._table import Table
 from .._typing import Floats
 from .._warnings import warn
-from ..results import Estimate, Joined, LabeledEstimate, require_alike, require_no_overlap
+from ..results import Estimate, Joined, LabeledEstimate, require_alike, require_no_overlap, selected
 from ._answers import Answer
 from ._text import TextAnswer
 
@@ -40,6 +41,8 @@ class SurveyComparison:
         `LabeledEstimate` objects by the names of the question, of a group and of the group that it is compared with.
     answers : dict
         The answers that are compared, by the names of the group and of the question.
+    apart : dict
+        Labels that are not compared everywhere because some results do not have them, by the names of questions.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class SurveyComparison:
     names: tuple[Hashable, ...]
     differences: dict[tuple[str, Hashable, Hashable], LabeledEstimate]
     answers: dict[tuple[Hashable, str], Estimate[Any]]
+    apart: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def table(self) -> Table:
@@ -151,7 +155,8 @@ class SurveyComparison:
         Returns
         -------
         figure : matplotlib.figure.Figure
-            Each answer has its own interval; to compare two of them see `plot`.
+            Each answer has its own interval; to compare two of them see `plot`. A curve has gaps where results do not have its
+            label.
 
         Raises
         ------
@@ -160,7 +165,8 @@ class SurveyComparison:
         TypeError, ValueError
             If `questions` is a text; if they are not compared, or there are none with at most 12 numbers.
         """
-        sizes = {name: np.size(found.value) for (name, _, _), found in self.differences.items()}
+        labels = {name: self._labels_of(name) for name in dict.fromkeys(name for _, name in self.answers)}
+        sizes = {name: len(found) for name, found in labels.items()}
         if isinstance(questions, str):
             raise TypeError(f"questions must be a list of names, got {questions!r}")
         questions = None if questions is None else list(dict.fromkeys(questions))
@@ -174,15 +180,28 @@ class SurveyComparison:
         page, panels = panels_of_rows([max(6, sizes[name]) for name in questions])
         for question, ax in zip(questions, panels, strict=True):
             found = [self.answers[name, question] for name in self.names]
-            tail = (1 - self.confidence) / 2
-            parts = [(answer.value, *answer._bounds(answer._limits_at(tail))) for answer in found]
-            value, low, high = (np.array([np.ravel(part[i]) for part in parts]) for i in range(3))
-            draw_trends(ax, self.names, found[0]._entries(range(value.shape[1])), value, low, high)
+            value, low, high = np.full((3, len(found), len(labels[question])), np.nan)
+            for i, answer in enumerate(found):
+                places = [labels[question].index(label) for label in _labels(answer)]
+                parts = (answer.value, *answer._bounds(answer._limits_at((1 - self.confidence) / 2)))
+                value[i, places], low[i, places], high[i, places] = map(np.ravel, parts)
+            draw_trends(ax, self.names, labels[question], value, low, high)
             ax.set_title(f"{text_of(question)}: {found[0]._names()[0]}{found[0]._unit()}", fontsize=10, loc="left")
         panels[-1].set_xlabel(f"answers with {100 * self.confidence:g} % intervals")
         if path is not None:
             page.savefig(path, dpi=120)
         return page
+
+    def _labels_of(self, question: str) -> list[str]:
+        """Return the labels of a question in any of the results, in the order of the first that has them."""
+        return list(dict.fromkeys(label for name in self.names for label in _labels(self.answers[name, question])))
+
+    def _notes(self) -> list[str]:
+        """Return what is not compared, a text for each question."""
+        return [
+            f"{question}: not in all results, so not compared everywhere: {', '.join(map(repr, labels))}"
+            for question, labels in self.apart.items()
+        ]
 
     def _rows(self, question: str) -> tuple[list[str], list[Floats]]:
         """Return the labels of the rows of a question, and their values and limits."""
@@ -200,10 +219,11 @@ class SurveyComparison:
         return f"{100 * self.confidence:g} % simultaneous interval"
 
     def __repr__(self) -> str:
-        return f"{self.table!r}\n{self._interval_text()}s; adjusted: p-values by Holm's method over all rows"
+        text = f"{self._interval_text()}s; adjusted: p-values by Holm's method over all rows"
+        return "\n".join([repr(self.table), text, *self._notes()])
 
     def _repr_html_(self) -> str:
-        return self.table._html(f"{self._interval_text()}s")
+        return self.table._html("; ".join([f"{self._interval_text()}s", *self._notes()]))
 
 
 def compare(
@@ -225,13 +245,14 @@ def compare(
     Returns
     -------
     comparison : SurveyComparison
-        For the questions that all results have, in the order of the first.
+        For the questions that all results have, in the order of the first. Of answers with different labels, such as those to
+        a question that was revised, the labels that both have are compared; `SurveyComparison.apart` has the others.
 
     Raises
     ------
     TypeError, ValueError
-        If there are fewer than two results, or no question is common to all; if a question has other labels or another range in
-        one of them; if two are computed from the same reports; if `reference` is none of the names.
+        If there are fewer than two results, or no question is common to all; if a question has other axes or another range in
+        one of them, or no label in common; if two are computed from the same reports; if `reference` is none of the names.
 
     Warns
     -----
@@ -287,11 +308,34 @@ def compare(
         for group, other in pairs:
             a, b = answers[group][question], answers[other][question]
             try:
-                require_alike(a, b)
+                _common_labels(a, b)
                 require_no_overlap(a, b)
             except ValueError as error:
                 raise ValueError(f"results {group!r} and {other!r}, question {question!r}: {error}") from None
     return _comparison(answers, questions, pairs, confidence)
+
+
+def answers_with_trends(results: Mapping[Any, SurveyResult]) -> dict[Any, dict[str, Answer]]:
+    """Return the answers of results in their order to the questions that `compare` and `plot_trends` take.
+
+    Left out are texts, questions that some result does not have or that were asked in another unit or with other labels only,
+    and those with many labels.
+    """
+    names = list(results)
+    kept = []
+    for question in results[names[0]]:
+        answers = [found[question] for found in results.values() if question in found]
+        labels = dict.fromkeys(label for answer in answers for label in _labels(answer))
+        texts = any(isinstance(answer, TextAnswer) for answer in answers)
+        if len(answers) < len(names) or texts or len(labels) > MAX_CURVES:
+            continue
+        try:
+            for before, after in itertools.pairwise(answers):
+                _common_labels(after, before)
+        except ValueError:
+            continue
+        kept.append(question)
+    return {name: {question: result[question] for question in kept} for name, result in results.items()}
 
 
 def compare_rounds(results: Mapping[str, SurveyResult], confidence: float) -> SurveyComparison:
@@ -308,13 +352,26 @@ def _comparison(
     confidence: float,
 ) -> SurveyComparison:
     """Return the differences of answers to some questions between pairs of results."""
-    differences = {
-        (question, group, other): answers[group][question]._minus(answers[other][question])
-        for question in questions
-        for group, other in pairs
-    }
+    differences = {}
+    apart: dict[str, tuple[str, ...]] = {}
+    for question in questions:
+        for group, other in pairs:
+            a, b = answers[group][question], answers[other][question]
+            common = _common_labels(a, b)
+            if common is not None:
+                own, others = _labels(a), _labels(b)
+                lacking = [label for label in (*own, *others) if label not in common]
+                if lacking:
+                    apart[question] = tuple(dict.fromkeys([*apart.get(question, ()), *lacking]))
+                a, b = (selected(part, [_labels(part).index(label) for label in common]) for part in (a, b))
+            differences[question, group, other] = a._minus(b)
     found = {(name, question): answers[name][question] for name in answers for question in questions}
-    return SurveyComparison(confidence, tuple(answers), differences, found)
+    return SurveyComparison(confidence, tuple(answers), differences, found, apart)
+
+
+def _labels(answer: Estimate[Any]) -> list[str]:
+    """Return the labels of all numbers of an answer."""
+    return answer._entries(range(np.size(answer.value)))
 
 
 def holm(pvalues: Floats) -> Floats:
@@ -333,3 +390,21 @@ def _answers_of(name: Hashable, result: Any) -> Mapping[str, Estimate[Any]]:
     if isinstance(result, Mapping) and all(isinstance(answer, Answer) for answer in result.values()):
         return result
     raise TypeError(f"results must be results of surveys, or answers, got {type(result).__name__} for {name!r}")
+
+
+def _common_labels(a: Estimate[Any], b: Estimate[Any]) -> list[str] | None:
+    """Return the labels that two answers have, in the order of the first; None if they have the same in the same order.
+
+    Raises
+    ------
+    ValueError
+        If they do not answer the same question, or have no label in common.
+    """
+    if isinstance(a, Answer) and isinstance(b, Answer):
+        own, others = _labels(a), _labels(b)
+        alike = (a._quantity, len(a.axes), a.range) == (b._quantity, len(b.axes), b.range)
+        common = [label for label in own if label in others]
+        if alike and own != others and common:
+            return common
+    require_alike(a, b)
+    return None

@@ -34,7 +34,7 @@ from ldpfast.server._receiver import Receiver
 from ldpfast.server._reports import Reports, Status
 from ldpfast.server._store import Store
 from ldpfast.server._tables import VERSION
-from ldpfast.survey import Choice, Survey, Text, YesNo
+from ldpfast.survey import Choice, Mean, Survey, Text, YesNo
 
 from ..support.server import (
     LINES,
@@ -233,6 +233,27 @@ def test_waves_and_versions_do_not_mix(tmp_path):
         assert client.get("/estimates?wave=1", headers=READER).json()["n"] == 60
     with served(tmp_path, [PANEL, later], waves=[1, 2]) as client:  # and opens them again, where nobody counts twice
         assert post(client, [*of(PANEL, 1, range(60)), *of(later, 2, range(30))]).json()["duplicate"] == 90
+
+
+def test_the_trend_is_drawn_after_questions_are_revised(tmp_path):
+    """Labels of some waves have gaps; a question that was asked in another unit is left out, and the others are drawn."""
+    asked = {
+        "work": Choice(["office", "home"], optional=True),
+        "hours": Mean(0, 10, optional=True),
+        "sick": YesNo(optional=True),
+    }
+    first = Survey(asked, 3.0, series="trend", waves=2)
+    second = first.revise(change={"work": Choice(["home", "both"], optional=True), "hours": Mean(0, 20, optional=True)})
+    with served(tmp_path, [first, second], waves=[1, 2]) as client:
+        for wave, survey in ((1, first), (2, second)):
+            answers = {"work": "home", "hours": 4.0, "sick": False}
+            people = [survey.in_wave(wave).client(bytes(32), i) for i in range(300)]
+            post(client, [person.report(answers) for person in people if person.is_turn()])
+        found = client.get("/trend.svg", headers=READER)
+        assert found.status_code == 200
+        for text in ("office", "home", "both", "work", "sick"):
+            assert f"<!-- {text}" in found.text
+        assert "<!-- hours" not in found.text
 
 
 @pytest.mark.claim("A wave that is closed for good keeps its counts, forgets its ids and refuses reports.", "Server")

@@ -522,3 +522,55 @@ def test_the_family_of_a_comparison_has_its_level():
     for seed in range(150):
         false += min(compare(survey.run(frame, by="group", rng=seed)).table["adjusted"]) < 0.05
     assert false <= 150 * 0.05 + 4 * np.sqrt(150 * 0.05)
+
+
+def test_answers_to_a_revised_question_are_compared_by_the_labels_that_both_have(tmp_path):
+    first = Survey({"work": Choice(["office", "home", "both"], optional=True), "sick": YesNo()}, 3.0)
+    second = first.revise(change={"work": Choice(["none", "home", "office"], optional=True)})
+    frames = [
+        {"work": RNG.choice(labels, N), "sick": RNG.random(N) < 0.1}
+        for labels in (["office", "home", "both"], ["office", "home", "both"], ["office", "home", "none"])
+    ]
+    results = {
+        f"week {week}": survey.run(frame, rng=week)
+        for week, (survey, frame) in enumerate(zip((first, first, second), frames, strict=True), 1)
+    }
+    comparison = compare(results)
+    assert comparison.differences["work", "week 2", "week 1"].labels == ("office", "home", "both")
+    found = comparison.differences["work", "week 3", "week 2"]
+    assert found.labels == ("home", "office")
+    before, after = (results[week]["work"] for week in ("week 2", "week 3"))
+    np.testing.assert_array_equal(found.value, [after.value[1] - before.value[1], after.value[2] - before.value[0]])
+    np.testing.assert_array_equal(found.stderr, np.hypot(after.stderr[[1, 2]], before.stderr[[1, 0]]))
+    assert comparison.apart == {"work": ("none", "both")}
+    assert "work: not in all results, so not compared everywhere: 'none', 'both'" in repr(comparison)
+    assert "not compared everywhere" in comparison._repr_html_()
+    # Limits and p-values are those of the numbers by themselves.
+    np.testing.assert_allclose(found.interval(), limits_by_hand(after, before))
+    rows = [i for i, group in enumerate(comparison.table["group"]) if group == "week 3"]
+    assert [comparison.table["answer"][i] for i in rows] == ["home", "office", ""]
+    assert comparison.table["pvalue"][rows[0]] == pytest.approx(found.test().pvalue[0], rel=1e-9)
+    comparison.plot(tmp_path / "differences.svg")
+    curves = comparison.plot_trends().axes[0].get_lines()
+    assert [curve.get_label() for curve in curves] == ["office", "home", "both", "none"]
+    assert [np.isnan(curve.get_ydata()).tolist() for curve in curves[2:]] == [[False, False, True], [True, True, False]]
+    np.testing.assert_array_equal(
+        curves[0].get_ydata(), [results[week]["work"].value[i] for week, i in zip(results, (0, 0, 2), strict=True)]
+    )
+    other = first.revise(change={"work": Mean(0, 1, optional=True)}).run({"work": [0.5] * N, "sick": [True] * N}, rng=9)
+    with pytest.raises(
+        ValueError, match="'week 4' and 'week 3', question 'work': estimates must answer the same question"
+    ):
+        compare({**results, "week 4": other})
+    nothing = first.revise(change={"work": Choice(["yes", "no", "?"], optional=True)})
+    with pytest.raises(ValueError, match="question 'work': estimates must answer the same question"):
+        compare({"a": results["week 1"], "b": nothing.run({"work": ["yes"] * N, "sick": [True] * N}, rng=9)})
+
+
+def limits_by_hand(after, before):
+    """Return the limits of the differences of two shares from those of both answers."""
+    (a, low_a, high_a), (b, low_b, high_b) = (
+        [np.asarray(x)[places] for x in (answer.value, *answer.rule.bounds(answer.value, answer.stderr, 0.025))]
+        for answer, places in ((after, [1, 2]), (before, [1, 0]))
+    )
+    return a - b - np.hypot(a - low_a, high_b - b), a - b + np.hypot(high_a - a, b - low_b)
