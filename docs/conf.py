@@ -24,7 +24,6 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "breakable_names",
-    "claims",
     "docstrings",
     "name_links",
     "repository_links",
