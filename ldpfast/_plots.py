@@ -23,6 +23,12 @@ ROW, COLUMN = 0.16, 0.45  # inches that a row of text and a column of short text
 LONGEST_LABEL = 48  # characters
 HOLLOW = "hollow: the estimate is beyond this limit"  # caption of hollow points
 TALLEST, SHORTEST = 12.0, 1.6  # inches of figures with one row per number
+MOST_ROWS, COLUMN_ROWS, LEAST_ROWS = (
+    150,
+    50,
+    3,
+)  # of a figure with panels, of a column of it, and of a panel if it has them
+TITLE = 1.6  # rows that the title of a panel needs
 MAX_TEXTS = 64  # cells of a heat map in which the number is written
 
 
@@ -95,22 +101,61 @@ def height_of_rows(rows: int) -> float:
     return min(max(1.0 + 1.4 * ROW * rows, SHORTEST), TALLEST)
 
 
+def rows_shown(rows: Sequence[int]) -> list[int]:
+    """Return how many rows of every panel a figure of readable size has room for; none of the last panels if they are many.
+
+    Panels with few rows have all of theirs; the others share the room that is left.
+    """
+    shown = list(rows)
+    for most in range(max(rows, default=0), LEAST_ROWS - 1, -1):
+        shown = [min(count, most) for count in rows]
+        if sum(shown) + TITLE * len(rows) <= MOST_ROWS:
+            return shown
+    room = np.cumsum([count + TITLE for count in shown]) <= MOST_ROWS
+    return [count if fits else 0 for count, fits in zip(shown, room, strict=True)]
+
+
 def panels_of_rows(rows: Sequence[int]) -> tuple[Any, Any]:
-    """Create a figure with one panel below the other, and return it with its panels.
+    """Create a figure with one panel below the other, in columns if they are high, and return it with its panels.
 
     Parameters
     ----------
     rows : sequence of int
-        Number of rows of every panel, one number each.
+        Number of rows of every panel, at most those of `rows_shown`.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed.
     """
-    heights = [count + 1.6 for count in rows]
-    page = figure(8, 0.26 * sum(heights) + 0.6)
-    return page, page.subplots(len(rows), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+    heights = [count + TITLE for count in rows]
+    columns = min(len(rows), math.ceil(sum(heights) / COLUMN_ROWS)) or 1
+    parts: list[list[float]] = [[] for _ in range(columns)]
+    filled = 0.0
+    for height in heights:  # a column ends where its share of all heights does
+        parts[min(int((filled + height / 2) * columns / sum(heights)), columns - 1)].append(height)
+        filled += height
+    parts = [part for part in parts if part]
+    tallest = max(map(sum, parts))
+    page = figure(8 * len(parts), 0.26 * tallest + 0.6)
+    grid = page.add_gridspec(1, len(parts))
+    panels = []
+    for column, part in enumerate(parts):
+        inner = grid[column].subgridspec(len(part), 1, height_ratios=part)
+        panels += [page.add_subplot(inner[i]) for i in range(len(part))]
+    return page, panels
+
+
+def largest(size: Floats, count: int) -> list[int]:
+    """Return the places of the largest numbers, ascending. NaN is smaller than all."""
+    order = np.argsort(-np.nan_to_num(size, nan=-np.inf), kind="stable")
+    return sorted(order[:count].tolist())
+
+
+def left_out(names: Sequence[str]) -> str:
+    """Return the line of a caption that names what a figure has no room for; empty if there is nothing."""
+    listed = ", ".join(map(text_of, names[:3])) + f" and {len(names) - 3} more" * (len(names) > 3)
+    return f"\nnot shown: {listed}" if names else ""
 
 
 def _step(least: float) -> int:

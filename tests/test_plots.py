@@ -367,7 +367,7 @@ def test_colors_differ_in_gray():
 @each("name", MAKERS)
 def test_plots_without_matplotlib_say_what_to_install(name, monkeypatch):
     remove_extras(monkeypatch)
-    with pytest.raises(ImportError, match=r"^matplotlib is not installed: install matplotlib, or pip install"):
+    with pytest.raises(ImportError, match=r"^matplotlib is not installed: run pip install matplotlib"):
         MAKERS[name]()
 
 
@@ -394,3 +394,49 @@ def test_plots_are_not_shown(monkeypatch):
     before = set(pyplot.get_fignums())
     ESTIMATES["labels"].plot()
     assert len(set(pyplot.get_fignums()) - before) == 1  # a notebook shows it
+
+
+# Many rows ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_room_of_a_figure_is_shared_by_its_panels():
+    assert _plots.rows_shown([3, 10, 0]) == [3, 10, 0]
+    assert _plots.rows_shown([1000]) == [148]
+    assert _plots.rows_shown([2, 1000, 1000]) == [2, 71, 71]
+    many = _plots.rows_shown([5] * 100)
+    assert many == [3] * 32 + [0] * 68
+    assert _plots.largest(np.array([1.0, np.nan, 3.0, 2.0]), 2) == [2, 3]
+    assert _plots.left_out(["a", "b_", "c", "d", "e"]) == "\nnot shown: a, b_, c and 2 more"
+
+
+@pytest.mark.long
+def test_plots_of_many_rows_have_a_readable_size_and_say_what_they_leave_out(tmp_path):
+    """6 questions with 12 labels in 25 groups: 1,950 rows, and 1,728 differences."""
+    asked = survey.Survey({f"q{i}": survey.Choice(12, optional=True) for i in range(6)}, 4.0)
+    rng = np.random.default_rng(1)
+    frame = {name: rng.integers(0, 12, 4000) for name in asked.questions} | {"region": rng.integers(0, 25, 4000)}
+    frame["q1"][frame["region"] == 7] = 5
+    results = asked.run(frame, by="region", rng=1)
+    comparison = survey.compare(results)
+    for figure, note in (
+        (results.plot(), "q1: the 23 of 325 rows that differ most from the mean of all groups"),
+        (comparison.plot(), "q1: difference of shares, the 23 largest of 288, in standard errors"),
+    ):
+        width, height = figure.get_size_inches()
+        assert width <= 24
+        assert height <= 15
+        assert len(figure.axes) == 6
+        titles = [ax.get_title(loc="left") for ax in figure.axes]
+        assert titles[1] == note
+        shown = [text.get_text() for text in figure.axes[1].get_yticklabels()]
+        assert len(shown) == 23
+    assert any("7" in text and "5" in text for text in shown)  # the difference that there is
+    figure = survey.compare({name: results[name] for name in list(results)[:3]}).plot_trends()
+    assert max(figure.get_size_inches()) <= 24
+    wide = survey.Survey({f"q{i}": survey.YesNo() for i in range(90)}, 2.0).run(
+        {f"q{i}": [True] * 200 for i in range(90)}, rng=1
+    )
+    figure = wide.plot(tmp_path / "wide.png")
+    assert max(figure.get_size_inches()) <= 24
+    assert len(figure.axes) == 57
+    assert "not shown: q57, q58, q59 and 30 more" in figure.axes[-1].get_xlabel()

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._frames import By
-from .._plots import caption, draw_intervals, panels_of_rows, text_of
+from .._plots import caption, draw_intervals, largest, left_out, panels_of_rows, rows_shown, text_of
 from .._table import Table
+from .._typing import Floats
 from ..results import guarantee_text
 from ._counts import Counts
 
@@ -127,6 +128,9 @@ class GroupedResults(Mapping[Any, Any]):
     def plot(self, path: str | Path | None = None, confidence: float = 0.95) -> Any:
         """Draw the numbers of all groups with their intervals, one panel per question, and one row per number and group.
 
+        A figure has room for about 150 rows. If there are more, panels have those that differ most from the mean of the groups,
+        in standard errors, and their titles say so; `table` has all, and `survey.compare` has the differences.
+
         Parameters
         ----------
         path : str or Path, optional
@@ -157,13 +161,22 @@ class GroupedResults(Mapping[Any, Any]):
         ]
         rows = {question: [i for i in range(size) if questions[i] == question] for question in dict.fromkeys(questions)}
         rows = rows or {"": []}  # texts of which none were found
-        page, panels = panels_of_rows([len(places) for places in rows.values()])
+        counts = dict(zip(rows, rows_shown([len(places) for places in rows.values()]), strict=True))
+        shown = [question for question, places in rows.items() if counts[question] or not places]
+        page, panels = panels_of_rows([counts[question] for question in shown])
         is_hollow = False
-        for (question, places), ax in zip(rows.items(), panels, strict=True):
+        for question, ax in zip(shown, panels, strict=True):
+            own = rows[question]
+            # The rows that differ most from the others with the same label, in standard errors.
+            distances = _distances(columns, own)
+            places = [own[i] for i in largest(distances, counts[question])]
             value, low, high = (np.array(columns[name], np.float64)[places] for name in numbers)
             is_hollow |= draw_intervals(ax, [labels[i] for i in places], value, low, high)
-            ax.set_title(text_of(question), fontsize=10, loc="left")
-        panels[-1].set_xlabel(f"estimate with {100 * confidence:g} % interval, {self._source()}{caption(is_hollow)}")
+            cut = f"the {len(places)} of {len(own)} rows that differ most from the mean of all groups"
+            title = [text_of(question)] * bool(question) + [cut] * (len(places) < len(own))
+            ax.set_title(": ".join(title), fontsize=10, loc="left")
+        rest = caption(is_hollow) + left_out([question for question in rows if question not in shown])
+        panels[-1].set_xlabel(f"estimate with {100 * confidence:g} % interval, {self._source()}{rest}")
         if path is not None:
             page.savefig(path, dpi=120)
         return page
@@ -179,3 +192,19 @@ class GroupedResults(Mapping[Any, Any]):
             warnings.simplefilter("ignore")
             table = shown.table()
         return f"{table!r}\n{self._source(len(self) > MAX_SHOWN)}, 95 % intervals"
+
+
+def _distances(columns: Mapping[str, Sequence[Any]], places: Sequence[int]) -> Floats:
+    """Return how far some rows of a table are from the mean of those with the same label, in standard errors."""
+    value, stderr = (np.array([columns[name][i] for i in places], np.float64) for name in ("estimate", "stderr"))
+    labels = [name for name in ("answer", "category", "entry") if name in columns]
+    own = [tuple(columns[name][i] for name in labels) for i in places]
+    groups: dict[Any, list[int]] = {}
+    for i, label in enumerate(own):
+        groups.setdefault(label, []).append(i)
+    means = np.empty(len(places))
+    for members in groups.values():
+        finite = [i for i in members if np.isfinite(value[i])]
+        means[members] = np.mean(value[finite]) if finite else 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.abs(value - means) / stderr)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _check
-from .._plots import draw_intervals, draw_trends, panels_of_rows, text_of
+from .._plots import draw_intervals, draw_trends, largest, left_out, panels_of_rows, rows_shown, text_of
 from .._table import Table
 from .._typing import Floats
 from .._warnings import warn
@@ -115,6 +115,9 @@ class SurveyComparison:
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the differences with their intervals, one panel per question, and a line at 0.
 
+        A figure has room for about 150 rows. If there are more, panels have the differences that are largest in standard
+        errors, and their titles say so; `table` has all.
+
         Parameters
         ----------
         path : str or Path, optional
@@ -129,15 +132,21 @@ class SurveyComparison:
         ImportError
             If matplotlib is not installed.
         """
-        questions = list(dict.fromkeys(question for question, _, _ in self.differences))
-        rows = {question: self._rows(question) for question in questions}
-        page, panels = panels_of_rows([len(labels) for labels, _ in rows.values()])
-        for (question, (labels, numbers)), ax in zip(rows.items(), panels, strict=True):
-            draw_intervals(ax, labels, *numbers)
+        names = list(dict.fromkeys(question for question, _, _ in self.differences))
+        rows = {question: self._rows(question) for question in names}
+        counts = dict(zip(names, rows_shown([len(labels) for labels, *_ in rows.values()]), strict=True))
+        questions = [name for name in names if counts[name]]
+        page, panels = panels_of_rows([counts[name] for name in questions])
+        for question, ax in zip(questions, panels, strict=True):
+            labels, numbers, distances = rows[question]
+            places, total = largest(distances, counts[question]), len(labels)
+            draw_intervals(ax, [labels[i] for i in places], *(column[places] for column in numbers))
             ax.axvline(0, color="0.4", linewidth=0.8)
             first = next(part for key, part in self.differences.items() if key[0] == question)
-            ax.set_title(f"{text_of(question)}: {first.quantity}{first._unit()}", fontsize=10, loc="left")
-        panels[-1].set_xlabel(f"difference with {self._interval_text()}")
+            cut = f", the {len(places)} largest of {total}, in standard errors" if len(places) < total else ""
+            ax.set_title(f"{text_of(question)}: {first.quantity}{first._unit()}{cut}", fontsize=10, loc="left")
+        rest = left_out([name for name in names if not counts[name]])
+        panels[-1].set_xlabel(f"difference with {self._interval_text()}{rest}")
         if path is not None:
             page.savefig(path, dpi=120)
         return page
@@ -177,6 +186,9 @@ class SurveyComparison:
                 raise ValueError(f"questions must be compared and have at most {MAX_CURVES} numbers, got {name!r}")
         if not questions:
             raise ValueError(f"questions must have at most {MAX_CURVES} numbers, got none that do")
+        counts = rows_shown([max(6, sizes[name]) for name in questions])
+        rest = left_out([name for name, count in zip(questions, counts, strict=True) if not count])
+        questions = [name for name, count in zip(questions, counts, strict=True) if count]
         page, panels = panels_of_rows([max(6, sizes[name]) for name in questions])
         for question, ax in zip(questions, panels, strict=True):
             found = [self.answers[name, question] for name in self.names]
@@ -187,7 +199,7 @@ class SurveyComparison:
                 value[i, places], low[i, places], high[i, places] = map(np.ravel, parts)
             draw_trends(ax, self.names, labels[question], value, low, high)
             ax.set_title(f"{text_of(question)}: {found[0]._names()[0]}{found[0]._unit()}", fontsize=10, loc="left")
-        panels[-1].set_xlabel(f"answers with {100 * self.confidence:g} % intervals")
+        panels[-1].set_xlabel(f"answers with {100 * self.confidence:g} % intervals{rest}")
         if path is not None:
             page.savefig(path, dpi=120)
         return page
@@ -203,9 +215,10 @@ class SurveyComparison:
             for question, labels in self.apart.items()
         ]
 
-    def _rows(self, question: str) -> tuple[list[str], list[Floats]]:
-        """Return the labels of the rows of a question, and their values and limits."""
+    def _rows(self, question: str) -> tuple[list[str], list[Floats], Floats]:
+        """Return the labels of the rows of a question, values and limits, and distances from 0 in standard errors."""
         labels: list[str] = []
+        stderrs: list[Floats] = []
         numbers: list[list[Floats]] = [[], [], []]
         for (asked, group, reference), found in self.differences.items():
             if asked == question:
@@ -213,7 +226,10 @@ class SurveyComparison:
                 labels += [f"{label + ': ' * bool(label)}{group} - {reference}" for label in found.labels]
                 for column, part in zip(numbers, (found.value, *self._limits[asked, group, reference]), strict=True):
                     column.append(np.ravel(part))
-        return labels, [np.concatenate(column) for column in numbers]
+                stderrs.append(np.ravel(found.stderr))
+        columns = [np.concatenate(column) for column in numbers]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return labels, columns, np.abs(columns[0]) / np.concatenate(stderrs)
 
     def _interval_text(self) -> str:
         return f"{100 * self.confidence:g} % simultaneous interval"

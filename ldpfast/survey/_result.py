@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._plots import caption, draw_intervals, panels_of_rows, text_of
+from .._plots import caption, draw_intervals, largest, left_out, panels_of_rows, rows_shown, text_of
 from .._table import Table, estimate_columns, html_table
 from .._warnings import warn
 from ..privacy import Guarantee
@@ -195,7 +195,8 @@ class SurveyResult(Mapping[str, Answer]):
     def plot(self, path: str | Path | None = None, confidence: float = 0.95) -> Any:
         """Draw all answers with their intervals, one panel per question.
 
-        Limits are cut at the range of the answer. An estimate outside of it is a hollow point at the nearer limit.
+        Limits are cut at the range of the answer. An estimate outside of it is a hollow point at the nearer limit. A figure has
+        room for about 150 rows: of more, the largest numbers of each panel are shown, and its title says so; `table` has all.
 
         Parameters
         ----------
@@ -213,15 +214,22 @@ class SurveyResult(Mapping[str, Answer]):
         ImportError
             If matplotlib is not installed.
         """
-        page, panels = panels_of_rows([len(answer.entries) for answer in self.values()])
+        counts = dict(zip(self, rows_shown([len(answer.entries) for answer in self.values()]), strict=True))
+        shown = [name for name, answer in self.items() if counts[name] or not answer.entries]
+        page, panels = panels_of_rows([counts[name] for name in shown])
         is_hollow = False
-        for (name, answer), ax in zip(self.items(), panels, strict=True):
-            numbers = map(np.ravel, (answer.value, *answer.interval(confidence)))
-            is_hollow |= draw_intervals(ax, answer.entries, *numbers)
-            quantity = answer._names()[0]
-            ax.set_title(f"{text_of(name)}: {quantity}{answer._unit()}", fontsize=10, loc="left")
+        for name, ax in zip(shown, panels, strict=True):
+            answer, total = self[name], len(self[name].entries)
+            numbers = [np.ravel(x) for x in (answer.value, *answer.interval(confidence))]
+            places = largest(numbers[0], counts[name])
+            is_hollow |= draw_intervals(
+                ax, [answer.entries[i] for i in places], *(column[places] for column in numbers)
+            )
+            cut = f", the {len(places)} largest of {total}" if len(places) < total else ""
+            ax.set_title(f"{text_of(name)}: {answer._names()[0]}{answer._unit()}{cut}", fontsize=10, loc="left")
         kind = f"{100 * confidence:g} % interval"
-        panels[-1].set_xlabel(f"estimate with {kind}, n = {self.n:,}, {self._total()}{caption(is_hollow)}")
+        rest = caption(is_hollow) + left_out([name for name in self if name not in shown])
+        panels[-1].set_xlabel(f"estimate with {kind}, n = {self.n:,}, {self._total()}{rest}")
         if path is not None:
             page.savefig(path, dpi=120)
         return page
