@@ -97,7 +97,14 @@ class SurveyClient:
         TypeError, ValueError
             If the survey has no such wave.
         """
-        return self._has_turn(self._in_wave(wave))
+        survey = self._survey
+        series = recipe_of(survey).series
+        panel = series.panel
+        if panel is None or survey.wave is not None or wave is None:
+            return self._has_turn(self._in_wave(wave))
+        place = panel.place(panel.checked(wave))  # turns are those of the series: the survey of the wave is not needed
+        assert self._keys is not None
+        return bool(series.turns(self._keys, self._keys.persons(1))[0, place])
 
     def _has_turn(self, survey: Survey) -> bool:
         """Return whether the person answers a survey."""

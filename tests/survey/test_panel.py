@@ -686,3 +686,17 @@ def test_a_link_to_a_ledger_is_the_same_ledger(tmp_path):
     first = survey.client(ledger=Ledger(link)).answer({"a": True})
     assert link.is_symlink()
     assert survey.client(ledger=Ledger(real)).answer({"a": False}) == first
+
+
+def test_a_client_tells_its_turns_without_the_surveys_of_waves(monkeypatch):
+    survey = Survey({"a": YesNo(optional=True)}, 2.0, series="turns", waves=6, turns=2)
+    client = survey.client(bytes(32), 7)
+    expected = [survey.in_wave(wave).client(bytes(32), 7).is_turn() for wave in range(1, 7)]
+    built = []
+    monkeypatch.setattr(Survey, "in_wave", lambda self, wave: built.append(wave))
+    assert [client.is_turn(wave) for wave in range(1, 7)] == expected
+    assert sum(expected) == 2
+    assert built == []
+    for wrong, error in ((0, ValueError), (7, ValueError), ("1", TypeError)):
+        with pytest.raises(error, match="wave must be"):
+            client.is_turn(wrong)
