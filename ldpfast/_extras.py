@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib import import_module
 from typing import Any
 
 # What the extras of pyproject.toml install.
 PACKAGES = {
-    "dask": "dask[dataframe,distributed] and pyarrow",
-    "spark": "pyspark, pyarrow and pandas",
-    "files": "pyarrow and rich",
-    "plot": "matplotlib",
-    "sklearn": "scikit-learn",
-    "frames": "pandas",
-    "analysis": "formulaic and pandas",
-    "server": "starlette, uvicorn[standard], sqlalchemy, prometheus-client and matplotlib",
-    "demo": "statsmodels, matplotlib and rich",
+    "dask": ("dask[dataframe,distributed]", "pyarrow"),
+    "spark": ("pyspark", "pyarrow", "pandas"),
+    "files": ("pyarrow", "rich"),
+    "plot": ("matplotlib",),
+    "sklearn": ("scikit-learn",),
+    "frames": ("pandas",),
+    "analysis": ("formulaic", "pandas"),
+    "server": ("starlette", "uvicorn[standard]", "sqlalchemy", "prometheus-client", "matplotlib"),
+    "demo": ("statsmodels", "matplotlib", "rich"),
 }
+
+
+def command(extra: str) -> str:
+    """Return the command that installs the packages of an extra, which works for any installation of this package."""
+    return f"pip install {' '.join(map(shlex.quote, PACKAGES[extra]))}"
 
 
 def optional(module: str, extra: str) -> Any:
@@ -36,10 +42,9 @@ def optional(module: str, extra: str) -> Any:
     Raises
     ------
     ImportError
-        If the module is not installed. The message names the extra and its packages.
+        If the module is not installed. The message has the command that installs the packages of the extra.
     """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        command = f"pip install 'ldpfast[{extra}]'"
-        raise ImportError(f"{error.name} is not installed: install {PACKAGES[extra]}, or {command}") from error
+        raise ImportError(f"{error.name} is not installed: run {command(extra)}") from error

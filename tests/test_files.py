@@ -901,7 +901,7 @@ def test_persons_that_are_labels_of_a_question_are_refused(tmp_path):
 def test_a_missing_extra_is_named_in_the_message(tmp_path, monkeypatch):
     remove_extras(monkeypatch)
     path = text_file(tmp_path, "x\n1\n")
-    with pytest.raises(ImportError, match=r"^pyarrow is not installed: install pyarrow and rich, or pip install"):
+    with pytest.raises(ImportError, match=r"^pyarrow is not installed: run pip install pyarrow rich$"):
         estimate_column(path, "x", NUMBERS)
     np.save(tmp_path / "a.npy", np.ones(3))
     assert estimate_column(tmp_path / "a.npy", None).n == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import sys
 import tomllib
 from importlib import metadata, resources
@@ -124,9 +125,11 @@ def test_the_package_has_type_information():
 
 def test_messages_about_missing_packages_name_what_the_extras_install():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    for extra, text in _extras.PACKAGES.items():
+    for extra, packages in _extras.PACKAGES.items():
         names = [re.split("[>=<]", requirement)[0] for requirement in project[extra]]
-        assert sorted(re.split(", | and ", text)) == sorted(names)
+        assert sorted(packages) == sorted(names)
+        assert shlex.split(_extras.command(extra)) == ["pip", "install", *packages]
+        assert "ldpfast" not in _extras.command(extra)  # which is on no index
 
 
 @pytest.mark.claim("Readers of bytes from others execute no code.", "Bad input")
@@ -150,5 +153,5 @@ def test_every_extra_that_is_asked_for_has_packages_to_name():
     calls = re.compile(r"optional\(\s*\"[^\"]+\",\s*\"(\w+)\"")
     asked = {extra for path in Path(ldp.__file__).parent.rglob("*.py") for extra in calls.findall(path.read_text())}
     assert {"files", "server"} <= asked <= set(_extras.PACKAGES)
-    with pytest.raises(ImportError, match=r"^no_such_module is not installed: install starlette, uvicorn"):
+    with pytest.raises(ImportError, match=r"^no_such_module is not installed: run pip install starlette 'uvicorn"):
         _extras.optional("no_such_module", "server")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _check
-from .._extras import optional
+from .._extras import command, optional
 from ..analysis import RandomizedLogit
 from ..analysis._rows import CONST
 from ..analysis._summary import coefficient_table
@@ -39,7 +39,7 @@ def add_command(commands: Any) -> None:
         "analyze",
         help="prevalence and regression of answers that people randomized with a die, cards or a second question",
         epilog="The answers in the file must be randomized already; the other columns are used as they are. Needs "
-        "`pip install 'ldpfast[analysis]'`.",
+        f"`{command('analysis')}`.",
     )
     analyze.add_argument(
         "file", metavar="FILE", help=f"{', '.join(READERS)} file with a header; - is CSV on the standard input"

@@ -135,5 +135,5 @@ def test_a_figure_needs_an_existing_directory_and_matplotlib(capsys, tmp_path, m
     remove_extras(monkeypatch)
     assert (
         error_line(capsys, *study, "--figure", tmp_path / "a.png")
-        == "matplotlib is not installed: install matplotlib, or pip install 'ldpfast[plot]'"
+        == "matplotlib is not installed: run pip install matplotlib"
     )
