@@ -519,3 +519,16 @@ def test_parameters_are_checked(options, error, message):
     with pytest.raises(error) as caught:
         ldp.RankedSigns(**{"dim": 5, "epsilon": 1.0} | options)
     assert str(caught.value).startswith(message)
+
+
+@each("dim", [64, 512])
+def test_total_errors_are_as_near_to_the_best_as_the_table_of_choices_says(dim):
+    """docs/choosing.md: within 1.01 to 1.05 of `PrivUnit`, the best possible, up to epsilon 16, and up to 1.11 at 30."""
+    x = np.full((1, dim), dim**-0.5)
+
+    def ratio(epsilon):
+        ranked, best = (kind(dim, epsilon).variance(x).sum() for kind in (ldp.RankedSigns, ldp.PrivUnit))
+        return ranked / best
+
+    assert all(1.01 < ratio(epsilon) < 1.055 for epsilon in (1, 16))
+    assert 1.04 < ratio(30) < 1.115
