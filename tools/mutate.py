@@ -113,6 +113,8 @@ TESTS = {
     "src/kernels/check/*": ["tests/core/test_ranges.py", *mechanisms("errors"), *SHARED],
     "src/kernels/sgd/*": SGD,
     "src/kernels/strings/*": STRINGS,
+    "src/kernels/survey/log_up.h": ["tests/clients/test_loss.py"],  # of the client in C alone
+    "src/kernels/survey/sha256.h": ["tests/clients/test_loss.py"],
     "src/kernels/survey/*": SURVEY,
     "src/kernels/transform/*": [
         "tests/core/test_transform.py",

@@ -28,7 +28,7 @@ ANSWERS = 200
 PROGRAM = f"""
 import {{ readFileSync }} from "node:fs";
 import {{ SurveyClient }} from "ldpfast-client";
-const client = await SurveyClient.open({{ schema: readFileSync("schema.json", "utf8"), table: readFileSync("survey.table") }});
+const client = await SurveyClient.open({{ table: readFileSync("survey.table"), maxEpsilon: {SURVEY.epsilon} }});
 const messages = Array.from({{ length: {ANSWERS} }}, () => Buffer.from(client.answer({{ smokes: true }})).toString("hex"));
 console.log(JSON.stringify(messages));
 """
@@ -61,7 +61,6 @@ def npm_tarball() -> Path:
     user.mkdir()
     (user / "package.json").write_text('{"private": true, "type": "module"}')
     run("npm", "install", "--offline", "--prefix", user, tarball)
-    (user / "schema.json").write_text(SURVEY.client_schema())
     (user / "survey.table").write_bytes(SURVEY.client_table())
     (user / "answer.mjs").write_text(PROGRAM)
     messages = [bytes.fromhex(text) for text in json.loads(run("node", user / "answer.mjs", cwd=user))]

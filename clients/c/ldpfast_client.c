@@ -10,6 +10,8 @@
 #include "random/stream.c"
 #include "survey/assign.c"
 #include "survey/encode.c"
+#include "survey/log_up.h"
+#include "survey/sha256.h"
 #include "privatize/hadamard_response.c"
 #include "privatize/projective_response.c"
 #include "privatize/randomized_response.c"
@@ -20,8 +22,8 @@
 void aes_forget(void) {} /* what is left in registers is for the caller to overwrite */
 
 /* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
-enum { HEADER = 88, PART = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
-enum { TABLE_VERSION = 4, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
+enum { HEADER = 88, PART = 32, TEXT_AT = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
+enum { TABLE_VERSION = 5, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
 /* Before the checksum, if there are waves: digest, number of turns, whether the series goes on, number of the wave. */
 enum { PANEL = 40, TURNS_AT = 32, ENDLESS_AT = 34, WAVE_AT = 36 };
 /* The same in rounds: digest, largest number of rounds of a person, number of the round. In the header they are a number of waves. */
@@ -195,6 +197,14 @@ static size_t report_bytes(const question *q)
 
 /* The check of a table ------------------------------------------------------------------------------------------------ */
 
+static int is_equal(const uint8_t *one, const uint8_t *other, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (one[i] != other[i])
+            return 0;
+    return 1;
+}
+
 static int is_finite(double v) { return (bits_f64(v) & LDP_INFINITY_F64) != LDP_INFINITY_F64; }
 
 /* Whether a range of the table is between the fixed part and the checksum. */
@@ -213,6 +223,8 @@ static int part_is_valid(const ldpfast_client *c, uint32_t number, uint64_t firs
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * number;
     const uint32_t encoding = read_u32(at), k = read_u32(at + 4);
+    if (read_u32(at + TEXT_AT + 4) == 0 || !is_inside(read_u32(at + TEXT_AT), read_u32(at + TEXT_AT + 4), first, end))
+        return 0;
     if (encoding == AS_STRING)
         return 1 <= k && k <= MAX_TEXT && read_u64(at + 16) == 0 && read_u32(at + 12) <= MAX_ALPHABET &&
                is_inside(read_u32(at + 8), 4ull * read_u32(at + 12), first, end);
@@ -254,17 +266,38 @@ static int response_is_valid(uint32_t k, const response_coin *p)
            reciprocal == (((uint64_t)1 << (32 + p->shift)) + half - 1) / half;
 }
 
-/* Whether the tables of a field have its elements only, and those of 0 and 1 are such that no vector becomes 0. */
-static int field_is_valid(const uint8_t *tables, uint32_t order)
+/* Whether tables of sums, products, negative and inverse elements are those of a field with the elements 0 and 1. With others, a point
+ * could show the record whatever the coin is. */
+static int field_is_valid(const uint8_t *sum, uint32_t order)
 {
-    const uint8_t *product = tables + order * order, *negative = product + order * order;
+    const uint8_t *product = sum + order * order, *negative = product + order * order, *inverse = negative + order;
     for (uint32_t i = 0; i < 2 * order * (order + 1); i++)
-        if (tables[i] >= order)
+        if (sum[i] >= order)
             return 0;
-    for (uint32_t a = 0; a < order; a++)
-        if (product[a * order] != 0)
+    for (uint32_t a = 0; a < order; a++) {
+        if (sum[a] != a || product[order + a] != a || sum[a * order + negative[a]] != 0 ||
+            (a > 0 && product[a * order + inverse[a]] != 1))
             return 0;
-    return tables[0] == 0 && tables[order] == 1 && negative[0] == 0;
+        for (uint32_t b = 0; b < order; b++) {
+            const uint32_t ab = sum[a * order + b], times = product[a * order + b];
+            if (ab != sum[b * order + a] || times != product[b * order + a])
+                return 0;
+            for (uint32_t c = 0; c < order; c++)
+                if (sum[ab * order + c] != sum[a * order + sum[b * order + c]] ||
+                    product[times * order + c] != product[a * order + product[b * order + c]] ||
+                    product[ab * order + c] != sum[product[a * order + c] * order + product[b * order + c]])
+                    return 0;
+        }
+    }
+    return 1;
+}
+
+static int is_prime(uint32_t number)
+{
+    for (uint32_t divisor = 2; divisor * divisor <= number; divisor++)
+        if (number % divisor == 0)
+            return 0;
+    return number > 1;
 }
 
 static int sketch_is_valid(const ldpfast_client *c, const uint8_t *at, uint32_t mechanism, uint32_t symbols,
@@ -299,7 +332,7 @@ static int sketch_is_valid(const ldpfast_client *c, const uint8_t *at, uint32_t 
         return 0;
     if (mechanism == SKETCH_PROJECTIVE)
         return p->bits == 64 && projective_open(&space, s.buckets, s.order, s.length, s.tables != NULL) &&
-               s.codes == space.first[s.length] && (!has_tables || field_is_valid(s.tables, s.order));
+               s.codes == space.first[s.length] && (has_tables ? field_is_valid(s.tables, s.order) : is_prime(s.order));
     return order == 0 && s.length == 0 && !has_tables && s.codes > s.buckets && (s.codes & (s.codes - 1)) == 0 &&
            (p->bits == 64 || (1 <= p->bits && p->bits <= 32 && p->integer[0] >> p->bits == 0 &&
                               (p->bits == 32 || s.codes <= (uint64_t)1 << (32 - p->bits))));
@@ -367,6 +400,42 @@ static int panel_is_valid(const uint8_t *panel, uint32_t waves)
            (endless || wave <= waves);
 }
 
+/* Whether no earlier question has the name of a question: the keys of both would be the same, and their reports together could show
+ * the answers. */
+static int name_is_new(const ldpfast_client *c, uint32_t number)
+{
+    const uint8_t *at = c->table + HEADER + (size_t)PART * c->values, *own = at + (size_t)QUESTION * number;
+    for (; at < own; at += QUESTION)
+        if (read_u32(at + 12) == read_u32(own + 12) &&
+            is_equal(c->table + read_u32(at + 8), c->table + read_u32(own + 8), read_u32(own + 12)))
+            return 0;
+    return 1;
+}
+
+/* Upper bound of the loss of a person by a report to a question, for any two answers; in a round, by all reports about one permanent
+ * answer. docs/clients.md has the formulas. */
+static wide loss_of(const question *q)
+{
+    const response_coin *p = &q->coin;
+    const uint64_t coin = p->integer[0], other = p->bits == 64 ? 0 - coin : ((uint64_t)1 << p->bits) - coin;
+    uint64_t one = coin, two = other;
+    uint32_t one_times = 1, two_times = 1;
+    projective_response space;
+    if (q->mechanism == RANDOMIZED_RESPONSE || q->mechanism == TWO_RESPONSES || q->mechanism == SKETCH_RANDOMIZED) {
+        one = coin + p->integer[1];
+        two = p->integer[1];
+    } else if (q->mechanism == SUBSET_SELECTION) {
+        one_times = q->k - (uint32_t)p->integer[1];
+        two_times = (uint32_t)p->integer[1];
+    } else if (q->mechanism == SKETCH_PROJECTIVE) {
+        projective_open(&space, q->sketch.buckets, q->sketch.order, q->sketch.length, q->sketch.tables != NULL);
+        one_times = space.power[q->sketch.length - 1];
+        two_times = space.first[q->sketch.length - 1];
+    }
+    const wide loss = log_up(wide_product(one, one_times), wide_product(two, two_times));
+    return q->mechanism == SYMMETRIC_UNARY ? wide_double(&loss, 0) : loss; /* two bits differ */
+}
+
 /* Reads what follows the digest. A table with a valid checksum can still be wrong, if it was not made by the package. */
 static int read_table(ldpfast_client *c, const uint8_t *t, size_t bytes)
 {
@@ -379,7 +448,9 @@ static int read_table(ldpfast_client *c, const uint8_t *t, size_t bytes)
         (t[9] | t[10] | t[11]) != 0 || (waves && !panel_is_valid(t + end, waves)))
         return LDPFAST_DAMAGED;
     const uint32_t rounds = waves == IN_ROUNDS ? read_u32(t + end + ROUNDS_AT) : 0;
-    ldpfast_client found = {t, 0, values, questions, answers, (uint32_t)thresholds, rounds ? 0 : waves, (uint32_t)end, rounds};
+    ldpfast_client found = {t,      0, values, questions, answers, (uint32_t)thresholds, rounds ? 0 : waves, (uint32_t)end,
+                            rounds, 0};
+    wide most_loss = {{0}};
     for (uint32_t i = 0; i < values; i++)
         if (!part_is_valid(&found, i, first, end))
             return LDPFAST_DAMAGED;
@@ -388,9 +459,11 @@ static int read_table(ldpfast_client *c, const uint8_t *t, size_t bytes)
             return LDPFAST_DAMAGED;
     uint64_t sum = 0, largest = 0;
     for (uint32_t i = 0; i < questions; i++) {
-        if (!question_is_valid(&found, i, first, end))
+        if (!question_is_valid(&found, i, first, end) || !name_is_new(&found, i))
             return LDPFAST_DAMAGED;
         const question q = read_question(&found, i);
+        const wide loss = loss_of(&q);
+        most_loss = wide_below(&most_loss, &loss) ? loss : most_loss;
         const uint64_t size = 2 + report_bytes(&q);
         sum += size;
         largest = size > largest ? size : largest;
@@ -399,14 +472,21 @@ static int read_table(ldpfast_client *c, const uint8_t *t, size_t bytes)
     if (most > SIZE_MAX)
         return LDPFAST_DAMAGED;
     found.message_bytes = (size_t)most;
+    found.epsilon = wide_to_double(&most_loss, answers * (found.waves ? read_u16(t + end + TURNS_AT) : 1));
     *c = found;
     return LDPFAST_OK;
 }
 
-int ldpfast_open(ldpfast_client *c, const void *table, size_t bytes)
+void ldpfast_fingerprint(const void *table, size_t bytes, uint8_t fingerprint[LDPFAST_FINGERPRINT_BYTES])
+{
+    sha256(table, bytes, fingerprint);
+}
+
+int ldpfast_open(ldpfast_client *c, const void *table, size_t bytes, double max_epsilon, const uint8_t *fingerprint)
 {
     static const uint8_t magic[7] = {'L', 'D', 'P', 'C', 'L', 'N', 'T'};
     const uint8_t *t = table;
+    ldpfast_client found;
     memset(c, 0, sizeof *c);
     if (bytes < HEADER + CHECKSUM)
         return LDPFAST_DAMAGED;
@@ -417,8 +497,22 @@ int ldpfast_open(ldpfast_client *c, const void *table, size_t bytes)
         return LDPFAST_VERSION;
     if (read_u32(t + 12) != bytes || !checksum_is_valid(t, bytes))
         return LDPFAST_DAMAGED;
-    return read_table(c, t, bytes);
+    const int status = read_table(&found, t, bytes);
+    if (status != LDPFAST_OK)
+        return status;
+    if (fingerprint != NULL) {
+        uint8_t own[LDPFAST_FINGERPRINT_BYTES];
+        ldpfast_fingerprint(t, bytes, own);
+        if (!is_equal(own, fingerprint, sizeof own))
+            return LDPFAST_FINGERPRINT;
+    }
+    if (!(found.epsilon <= max_epsilon)) /* which can be NaN */
+        return LDPFAST_EPSILON;
+    *c = found;
+    return LDPFAST_OK;
 }
+
+double ldpfast_epsilon(const ldpfast_client *c) { return c->epsilon; }
 
 size_t ldpfast_values(const ldpfast_client *c) { return c->values; }
 size_t ldpfast_message_bytes(const ldpfast_client *c) { return c->message_bytes; }
@@ -843,8 +937,7 @@ static int write_message(const ldpfast_client *c, const coin_source *from, const
             draw_ticket(opened, &q, ticket);
             asked = compare_tickets(ticket, chosen.last) <= 0;
         }
-        if (!asked ||
-            written == c->answers) /* questions with equal names, which the package does not make, have equal tickets */
+        if (!asked || written == c->answers) /* two tickets are equal with probability 2^-128 */
             continue;
         written++;
         memcpy(at, &number, sizeof number);
@@ -968,14 +1061,6 @@ enum { ANSWER = 18, ANSWER_WAVE_AT = 4, LABEL_AT = 8, REPORTS_AT = 16, LABEL_BYT
 enum { REPORT = 41, NAME_BYTES_AT = 2, REPORT_BYTES_AT = 4, NEW_AT = 8, DESCRIPTION_AT = 9 };
 
 static const uint8_t ledger_magic[8] = {'L', 'D', 'P', 'L', 'E', 'D', 'G', 1};
-
-static int is_equal(const uint8_t *one, const uint8_t *other, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (one[i] != other[i])
-            return 0;
-    return 1;
-}
 
 static int has_occasions(const ldpfast_client *c) { return c->waves || c->rounds; }
 static const uint8_t *series_of(const ldpfast_client *c) { return c->table + (has_occasions(c) ? c->panel : SERIES_AT); }

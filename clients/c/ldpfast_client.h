@@ -14,6 +14,7 @@ extern "C" {
 
 #define LDPFAST_KEY_BYTES 32
 #define LDPFAST_ID_BYTES 16
+#define LDPFAST_FINGERPRINT_BYTES 32
 #define LDPFAST_NO_CATEGORY 0xffffffffu
 
 enum ldpfast_status {
@@ -25,7 +26,9 @@ enum ldpfast_status {
     LDPFAST_ENTROPY, /* the operating system gave no random bytes */
     LDPFAST_TURN, /* it is not the turn of the person; or the survey has waves or rounds, which need a secret, and there is none */
     LDPFAST_LEDGER, /* the ledger is damaged, or belongs to another series */
-    LDPFAST_PROMISE /* another version was answered in this wave or round, or the answer would exceed the promise of the series */
+    LDPFAST_PROMISE, /* another version was answered in this wave or round, or the answer would exceed the promise of the series */
+    LDPFAST_EPSILON, /* a person can lose more than `max_epsilon` */
+    LDPFAST_FINGERPRINT /* the table is not the one of the fingerprint */
 };
 
 /* A survey. The table must stay where it is, unchanged. Several threads may use the same client. */
@@ -36,6 +39,7 @@ typedef struct {
     uint32_t thresholds; /* offset in the table */
     uint32_t waves, panel; /* number of waves, or 0; offset of the turns in the table */
     uint32_t rounds; /* largest number of rounds that a person answers, or 0 */
+    double epsilon;
 } ldpfast_client;
 
 /* The answer to a declared question: a number, for `Mean` and `Histogram`; the index of a category, for `YesNo` (0 is no) and
@@ -97,8 +101,20 @@ static inline ldpfast_person ldpfast_person_bytes(const void *data, size_t bytes
     return person;
 }
 
-/* Checks a table, the result of `Survey.client_table()`. Nothing outside of its `bytes` bytes is ever read. */
-int ldpfast_open(ldpfast_client *client, const void *table, size_t bytes);
+/* Checks a table, the result of `Survey.client_table()`. Nothing outside of its `bytes` bytes is ever read.
+ *
+ * `max_epsilon` is what your program promises to a person: a table by which somebody can lose more is refused, whoever made it.
+ * `fingerprint` has the LDPFAST_FINGERPRINT_BYTES bytes of ldpfast_fingerprint, and any other table is refused. Values are passed by
+ * their places, so that a table with other questions would get wrong answers: NULL, which takes every table, is only for bytes that are
+ * a part of your program, or whose signature it has checked. */
+int ldpfast_open(ldpfast_client *client, const void *table, size_t bytes, double max_epsilon, const uint8_t *fingerprint);
+
+/* Writes the SHA-256 of a table, which `sha256sum` prints as well. */
+void ldpfast_fingerprint(const void *table, size_t bytes, uint8_t fingerprint[LDPFAST_FINGERPRINT_BYTES]);
+
+/* Largest loss of a person, computed from the coins of the table and rounded up: that of all turns if there are waves, and in rounds that
+ * of all rounds while the answers of the person do not change. A second message with a fresh key is not counted. */
+double ldpfast_epsilon(const ldpfast_client *client);
 
 /* Number of answers that are passed to the functions below: one per declared question, in the order of the survey. `Cross` is not
  * counted. */
@@ -107,7 +123,8 @@ size_t ldpfast_values(const ldpfast_client *client);
 /* Largest number of bytes of a message. */
 size_t ldpfast_message_bytes(const ldpfast_client *client);
 
-/* The first 8 bytes of the SHA-256 of the schema, and all 32. */
+/* The 32 bytes that the table has for the SHA-256 of the schema, of which messages begin with 8. They are not checked: whoever makes a
+ * table can copy them from another one. */
 const uint8_t *ldpfast_digest(const ldpfast_client *client);
 
 /* Writes the message of a person and its length. The key has 32 random bytes, is used once and then erased: whoever has it and

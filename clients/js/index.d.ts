@@ -1,4 +1,4 @@
-/** A label that JSON lacks, as in the schema: for example { date: "2026-01-31" }. */
+/** A label that JSON lacks, as in the table: for example { date: "2026-01-31" }. */
 export type Label =
   | { date: string }
   | { datetime: string }
@@ -10,11 +10,13 @@ export type Label =
 /** An answer. What is missing or unknown counts as "no answer". A Date is a day in UTC, and bytes are a text (valid UTF-8 if the question has an alphabet). */
 export type Value = number | bigint | boolean | string | Uint8Array | Date | Label | null | undefined;
 
-export interface SurveyFiles {
-  /** The text of `survey.client_schema()`, or what `JSON.parse` makes of it. */
-  schema: string | object;
-  /** The bytes of `survey.client_table()`. */
+export interface SurveyOptions {
+  /** The bytes of `survey.client_table()`, wherever they come from. */
   table: Uint8Array | ArrayBuffer;
+  /** What the application promises to a person: a table by which somebody can lose more is refused. */
+  maxEpsilon: number;
+  /** SHA-256 of the table as 64 hexadecimal digits, or of several tables: any other is refused. */
+  fingerprint?: string | readonly string[];
   /** A compiled module or its bytes, in the place of ldpfast_client.wasm beside index.mjs. */
   wasm?: WebAssembly.Module | BufferSource;
   /** For development only: a value that is not declared throws, instead of counting as "no answer". */
@@ -40,8 +42,14 @@ export interface Report {
 export class SurveyClient {
   private constructor();
 
-  /** Opens the client of a survey. Rejects if the table is damaged or belongs to another schema. */
-  static open(files: SurveyFiles): Promise<SurveyClient>;
+  /** Largest loss of a person, computed from the coins of the table and rounded up: that of all turns if there are waves. */
+  readonly epsilon: number;
+
+  /** The SHA-256 of the table, as 64 hexadecimal digits. */
+  readonly fingerprint: string;
+
+  /** Opens the client of a survey. Rejects if the table is damaged, loses more than it may, or is not one of those that are expected. */
+  static open(options: SurveyOptions): Promise<SurveyClient>;
 
   /**
    * Returns the message of a person, with fresh coins. A second call is a second report, and the losses add up. With a ledger, the

@@ -7,15 +7,24 @@ const VALUE_BYTES = 24; // a number in 8 bytes, a category, the address of a tex
 const TEXT_BYTES = 1024; // room for a text: 255 characters of up to 4 bytes
 const NO_CATEGORY = 0xffffffff;
 const DAY = 86_400_000; // milliseconds
-const DIGEST_AT = 16; // in the table
+const FINGERPRINT_BYTES = 32;
+const PARTS_AT = 88; // in the table: the declared questions, and the places of their numbers, columns and labels
+const PART_BYTES = 32;
+const [SYMBOLS_AT, NUMBERS_AT, TEXT_AT] = [4, 8, 24];
+const [SYMBOL, STRING] = [0, 4]; // encodings
 const SERIES_DIGITS = 16; // of the name of a ledger
-const FINGERPRINT_BYTES = 8; // of the digest
-const REFUSALS = ["", "is damaged", "is of another version"];
+const SURVEY_AT = 16; // in the table: the start of the digest of the survey, which is in every message
+const SURVEY_BYTES = 8;
+const REFUSALS = ["", "be undamaged", "be of the version that this client knows"];
 const TURN = 6; // statuses of the client in C
 const LEDGER = 7;
 
-/** A client for the survey of a schema and a table. `SurveyClient.open` makes one. */
+/** A client for the survey of a table. `SurveyClient.open` makes one. */
 export class SurveyClient {
+  /** Largest loss of a person, computed from the coins of the table and rounded up. */
+  epsilon;
+  /** The SHA-256 of the table, as 64 hexadecimal digits. */
+  fingerprint;
   #exports;
   #columns; // of the declared questions: name, and the function that writes a value
   #layout;
@@ -23,18 +32,21 @@ export class SurveyClient {
   #ledger;
   #queue; // name of the reports that wait: of the series if there are waves or rounds, otherwise of the survey
 
-  constructor(exports, questions, tableEnd, strict, storage, fingerprint) {
+  constructor(exports, questions, tableEnd, survey, fingerprint, strict, storage) {
     this.#exports = exports;
+    this.epsilon = exports.epsilon();
+    this.fingerprint = fingerprint;
+    Object.freeze(this);
     this.#strict = strict;
-    this.#columns = questions.map((question) => ({ name: question.column ?? question.name, value: reader(question) }));
+    this.#columns = questions.map((question) => ({ name: question.column, value: reader(question) }));
     const values = align(tableEnd);
     const texts = values + VALUE_BYTES * this.#columns.length;
-    const key = texts + TEXT_BYTES * questions.filter((question) => question.question === "Text").length;
+    const key = texts + TEXT_BYTES * questions.filter((question) => question.encoding === STRING).length;
     const message = key + KEY_BYTES;
     const capacity = Math.max(exports.messageBytes(), ID_BYTES);
     this.#layout = { values, texts, key, message, capacity, person: message + capacity };
     const series = toHex(this.#newLedger()).slice(24, 24 + SERIES_DIGITS);
-    this.#queue = `ldpfast-queue-${exports.waves() > 0 || exports.rounds() > 0 ? series : fingerprint}`;
+    this.#queue = `ldpfast-queue-${exports.waves() > 0 || exports.rounds() > 0 ? series : survey}`;
     if (storage !== null) {
       this.#ledger = new Ledger(storage, `ldpfast-${series}`);
       if (this.#ledger.read() === null) this.#ledger.write(this.#newLedger());
@@ -45,33 +57,49 @@ export class SurveyClient {
   /**
    * Opens the client of a survey.
    *
-   * `schema` is the text of `survey.client_schema()`, or what `JSON.parse` makes of it; `table` is the result of
-   * `survey.client_table()`. `wasm`, a compiled module or its bytes, replaces ldpfast_client.wasm beside this file.
+   * `table` is the result of `survey.client_table()`, wherever it comes from. `maxEpsilon` is what your application promises to a
+   * person: a table by which somebody can lose more is refused, whoever made it. `fingerprint`, 64 hexadecimal digits or an array of
+   * such texts, has the SHA-256 of the tables that your application knows, and any other table is refused: without it, whoever
+   * delivers the table decides what is asked. `wasm`, a compiled module or its bytes, replaces ldpfast_client.wasm beside this file.
    *
    * `strict` is for development: a value that is not declared then throws, instead of counting as "no answer". It must not be
    * used with answers of people, because an error that depends on an answer reveals it.
    *
    * `ledger`, a storage such as `localStorage`, keeps what the person has answered in the series of surveys.
    */
-  static async open({ schema, table, wasm, strict = false, ledger = null }) {
+  static async open({ table, maxEpsilon, fingerprint, wasm, strict = false, ledger = null, ...others }) {
+    const unknown = Object.keys(others)[0];
+    if (unknown === "schema") throw new TypeError("schema must be left out: questions and labels are those of the table");
+    if (unknown !== undefined) throw new TypeError(`options must be known, got ${JSON.stringify(unknown)}`);
+    if (typeof maxEpsilon !== "number" || !(maxEpsilon > 0)) {
+      throw new TypeError("maxEpsilon must be a number > 0, the largest loss that the application promises to a person");
+    }
+    const expected = fingerprints(fingerprint);
     if (typeof strict !== "boolean") throw new TypeError("strict must be true or false");
     if (ledger !== null && !isStorage(ledger)) {
       throw new TypeError("ledger must be a storage with getItem and setItem, such as localStorage");
     }
-    const parsed = typeof schema === "string" ? JSON.parse(schema) : schema;
-    const bytes = asBytes("table", table);
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(parsed))));
+    const bytes = new Uint8Array(asBytes("table", table)); // a copy, which nobody changes while the module is compiled
     const module = await compiled(wasm);
     const { exports } = await WebAssembly.instantiate(module, {});
     const at = align(exports.__heap_base.value);
-    reserve(exports.memory, at + bytes.length);
+    const end = at + bytes.length;
+    reserve(exports.memory, end + FINGERPRINT_BYTES);
     view(exports, at, bytes.length).set(bytes);
-    const status = exports.open(at, bytes.length);
-    if (status !== 0) throw new RangeError(`table ${REFUSALS[status] ?? "is refused"}`);
-    if (digest.some((byte, i) => byte !== bytes[DIGEST_AT + i])) throw new RangeError("table must be that of the schema");
-    const questions = parsed.asks.questions.filter((question) => question.question !== "Cross");
-    if (questions.length !== exports.values()) throw new RangeError("table must be that of the schema");
-    return new SurveyClient(exports, questions, at + bytes.length, strict, ledger, toHex(digest.subarray(0, FINGERPRINT_BYTES)));
+    exports.fingerprint(at, bytes.length, end);
+    const found = toHex(view(exports, end, FINGERPRINT_BYTES));
+    view(exports, end, FINGERPRINT_BYTES).fill(0);
+    const status = exports.open(at, bytes.length, Infinity);
+    if (status !== 0) throw new RangeError(`table must ${REFUSALS[status]}`);
+    if (expected !== null && !expected.includes(found)) {
+      throw new RangeError(`table must have the fingerprint ${expected.join(" or ")}, got ${found}`);
+    }
+    const loss = exports.epsilon();
+    if (exports.open(at, bytes.length, maxEpsilon) !== 0) {
+      throw new RangeError(`table must have a loss of at most maxEpsilon = ${maxEpsilon}, got ${loss}`);
+    }
+    const survey = toHex(bytes.subarray(SURVEY_AT, SURVEY_AT + SURVEY_BYTES));
+    return new SurveyClient(exports, questionsOf(bytes, exports.values()), end, survey, found, strict, ledger);
   }
 
   /**
@@ -366,10 +394,38 @@ class Queue {
 
 // Values ----------------------------------------------------------------------------------------------------------------
 
+/** Returns the declared questions of a table that the module has checked: column, labels, encoding, and alphabet of a text. */
+function questionsOf(table, count) {
+  const numbers = new DataView(table.buffer, table.byteOffset, table.byteLength);
+  const u32 = (at) => numbers.getUint32(at, true);
+  return Array.from({ length: count }, (_, i) => {
+    const at = PARTS_AT + PART_BYTES * i;
+    const [encoding, most] = [u32(at), u32(at + SYMBOLS_AT)];
+    const text = table.subarray(u32(at + TEXT_AT), u32(at + TEXT_AT) + u32(at + TEXT_AT + 4));
+    const { column, labels } = described(text);
+    const size = Array.isArray(labels) ? labels.length : labels;
+    if (typeof column !== "string" || column === "" || size !== (encoding === SYMBOL ? most - 1 : undefined)) {
+      throw new RangeError("table must have a column and a label of each category for every question");
+    }
+    if (encoding !== STRING) return { column, labels, encoding };
+    const [from, characters] = [u32(at + NUMBERS_AT), u32(at + NUMBERS_AT + 4)];
+    const alphabet = Array.from({ length: characters }, (_, j) => u32(from + 4 * j));
+    return { column, encoding, most, alphabet: characters === 0 ? null : alphabet };
+  });
+}
+
+function described(text) {
+  try {
+    return Object(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text)));
+  } catch {
+    return {};
+  }
+}
+
 /** Returns the function from a value to the number, the category or the text of a question. It never throws. */
 function reader(question) {
-  if (question.question === "Text") return textOf(question);
-  const read = question.question === "Mean" || question.question === "Histogram" ? numberOf : categoryOf(question);
+  if (question.encoding === STRING) return textOf(question);
+  const read = question.encoding === SYMBOL ? categoryOf(question) : numberOf;
   return (value) => {
     try {
       return read(value);
@@ -384,13 +440,13 @@ function isDeclared({ number, category, isWhole }) {
 }
 
 /** Texts are sent as UTF-8. What is neither a text nor bytes is "no answer". */
-function textOf({ max_bytes: most, alphabet }) {
+function textOf({ most, alphabet }) {
   const known = alphabet === null ? null : new Set(alphabet);
   return (value) => {
     const isText = typeof value === "string" || value instanceof Uint8Array;
     const bytes = typeof value === "string" ? new TextEncoder().encode(value) : isText ? value : new Uint8Array(0);
     const symbols = known === null ? [...bytes] : [...new TextDecoder().decode(bytes)];
-    const isKnown = (symbol) => (known === null ? symbol !== 0 : known.has(symbol));
+    const isKnown = (symbol) => (known === null ? symbol !== 0 : known.has(symbol.codePointAt(0)));
     return { number: NaN, category: NO_CATEGORY, bytes, isWhole: isText && symbols.length <= most && symbols.every(isKnown) };
   };
 }
@@ -407,8 +463,7 @@ function numberOf(value) {
 }
 
 /** Labels are found by value: 1, 1n and true are the same, "1" is another. */
-function categoryOf(question) {
-  const labels = question.question === "YesNo" ? [false, true] : question.categories;
+function categoryOf({ labels }) {
   if (typeof labels === "number") {
     return (value) => {
       const number = plainNumber(value);
@@ -470,6 +525,16 @@ function asBytes(name, bytes) {
   if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes);
   if (bytes instanceof Uint8Array) return bytes;
   throw new TypeError(`${name} must be a Uint8Array or an ArrayBuffer`);
+}
+
+/** Returns the fingerprints that are allowed, in lower case; null if all are. */
+function fingerprints(given) {
+  if (given === undefined) return null;
+  const listed = Array.isArray(given) ? given : [given];
+  if (listed.length === 0 || !listed.every((one) => typeof one === "string" && /^[0-9a-f]{64}$/i.test(one))) {
+    throw new TypeError("fingerprint must have 64 hexadecimal digits, the SHA-256 of a table, or be an array of such texts");
+  }
+  return listed.map((one) => one.toLowerCase());
 }
 
 function isStorage(value) {

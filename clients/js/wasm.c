@@ -15,7 +15,17 @@ _Static_assert(sizeof(ldpfast_value) == 24 && offsetof(ldpfast_value, category) 
 
 static ldpfast_client client;
 
-EXPORT("open") int wasm_open(const uint8_t *table, size_t bytes) { return ldpfast_open(&client, table, bytes); }
+EXPORT("open") int wasm_open(const uint8_t *table, size_t bytes, double max_epsilon)
+{
+    return ldpfast_open(&client, table, bytes, max_epsilon, NULL);
+}
+
+EXPORT("fingerprint") void wasm_fingerprint(const uint8_t *table, size_t bytes, uint8_t *fingerprint)
+{
+    ldpfast_fingerprint(table, bytes, fingerprint);
+}
+
+EXPORT("epsilon") double wasm_epsilon(void) { return ldpfast_epsilon(&client); }
 EXPORT("values") size_t wasm_values(void) { return ldpfast_values(&client); }
 EXPORT("messageBytes") size_t wasm_message_bytes(void) { return ldpfast_message_bytes(&client); }
 

@@ -24,7 +24,7 @@ SURVEY = Survey(
 
 
 def described(survey: Survey) -> dict[str, Any]:
-    """Return what the page needs: schema and table for the client, and for the estimates the channel of each question."""
+    """Return what the page needs: the table for the client, and for the estimates the channel of each question."""
     questions = []
     for name, question in survey.questions.items():
         matrix = survey.mechanisms[name].channel().matrix
@@ -48,7 +48,7 @@ def described(survey: Survey) -> dict[str, Any]:
             }
         )
     table = base64.b64encode(survey.client_table()).decode()
-    return {"schema": survey.client_schema(), "table": table, "epsilon": survey.epsilon, "questions": questions}
+    return {"table": table, "questions": questions}
 
 
 def write_client(app: Sphinx, failed: Exception | None) -> None:

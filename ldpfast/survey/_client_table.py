@@ -24,7 +24,7 @@ from ._two_responses import TwoResponses
 if TYPE_CHECKING:
     from ._survey import Survey
 
-MAGIC = b"LDPCLNT\x04"  # whose last byte is the version of the table
+MAGIC = b"LDPCLNT\x05"  # whose last byte is the version of the table
 RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY, SUBSET_SELECTION, TWO_RESPONSES = 1, 2, 3, 4, 5
 # Reports of the buckets of texts, by randomized response, Hadamard response and projective geometry response.
 SKETCH_RANDOMIZED, SKETCH_HADAMARD, SKETCH_PROJECTIVE = 6, 7, 8
@@ -34,7 +34,7 @@ _HEADER = struct.Struct("<8sB3xI32sHHHH32s")
 _PANEL, _ROUND = struct.Struct("<32sHHI"), struct.Struct("<32sII")
 _SECOND = struct.Struct("<BxH4x3Q32s")
 _SKETCH, _HASHES = struct.Struct("<7I4x"), struct.Struct("<2QQ")
-_PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<H2xBBHII3QII32s")
+_PART, _QUESTION = struct.Struct("<II16sII"), struct.Struct("<H2xBBHII3QII32s")
 
 
 def check_optional(questions: dict[str, QuestionColumn]) -> None:
@@ -60,10 +60,12 @@ def client_table(survey: Survey) -> bytes:
     thresholds = layout.thresholds.astype("<u4").tobytes() if survey.answers == 1 else b""
     start = _HEADER.size + len(declared) * _PART.size + len(layout.items) * _QUESTION.size + len(thresholds)
     parts, questions, rest = [], [], bytearray()
-    for column in declared:
+    for label, column in layout.declared.items():
         encoding, numbers, more = column.client_part(start + len(rest))
-        parts.append(_PART.pack(encoding, column.client_size, numbers))
         rest += more
+        text = _text_of(label, column)
+        parts.append(_PART.pack(encoding, column.client_size, numbers, start + len(rest), len(text)))
+        rest += text
     asked = zip(layout.items, layout.places, layout.weights, layout.descriptions, strict=True)
     for q, (item, places, weight, description) in enumerate(asked):
         name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(survey.mechanisms[item.name])
@@ -90,6 +92,15 @@ def client_table(survey: Survey) -> bytes:
     header = _HEADER.pack(MAGIC, MESSAGE_VERSION, size, digest, *numbers_of, layout.series.coins)
     body = b"".join([header, *parts, *questions, thresholds, rest, turns])
     return body + cmac(bytes(32), body)
+
+
+def _text_of(name: str, column: QuestionColumn) -> bytes:
+    """Return the column and the labels of a question, by which clients with names find an answer, as canonical JSON."""
+    found: dict[str, Any] = {"column": column.column or name}
+    if column.encoding == "symbol":
+        count = len(column.cells)
+        found["labels"] = count if column.cells == tuple(range(count)) else _schema.pack(column.cells)
+    return _schema.canonical_json(found)
 
 
 def _sketch_bytes(mechanism: SketchResponse) -> bytes:

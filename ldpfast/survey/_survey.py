@@ -515,8 +515,8 @@ class Survey(Question[SurveyResult]):
         Returns
         -------
         table : bytes
-            Fingerprint, encodings and the integers of the coins, with a checksum; no labels. docs/clients.md says what each
-            byte means and how the clients are built. Equal surveys have equal tables.
+            Columns, labels, encodings and the integers of the coins, with a checksum. docs/clients.md says what each byte
+            means and how the clients are built. Equal surveys have equal tables.
 
         Raises
         ------
@@ -525,8 +525,9 @@ class Survey(Question[SurveyResult]):
 
         Privacy
         -------
-        A table is public, but must come from a trusted source: a client keeps the guarantee of the survey that the table
-        describes, whatever that is.
+        A table is public. A client computes the loss from its integers, and refuses a table by which a person can lose more
+        than the program that uses the client has promised. The SHA-256 of the table, which a program can compare, decides
+        everything else: what is asked, and what each report means.
 
         Examples
         --------
@@ -534,14 +535,14 @@ class Survey(Question[SurveyResult]):
         >>> from ldpfast.survey import Mean, YesNo
         >>> survey = ldp.Survey({"smoker": YesNo(optional=True), "age": Mean(0, 100, optional=True)}, epsilon=2.0)
         >>> len(survey.client_table())
-        329
+        391
         """
         self._recipe.series.require_wave()
         check_optional(self._recipe.declared)
         return client_table(self)
 
     def client_schema(self) -> str:
-        """Return the text that the client in JavaScript reads beside `client_table`: it has the labels of the answers.
+        """Return the schema as text, from which a program in Python makes the survey again. `client_table` needs no other file.
 
         Returns
         -------

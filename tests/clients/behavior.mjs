@@ -1,6 +1,7 @@
-// usage: PACKAGE=folder SURVEY=file node --test behavior.mjs. The file has schemas and tables of the surveys in
+// usage: PACKAGE=folder SURVEY=file node --test behavior.mjs. The file has tables of the surveys in
 // test_js_client.py: one with a large epsilon, whose messages show the answers, and one with a small epsilon, whose messages differ.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -10,9 +11,10 @@ import { watchMemory } from "./memory.mjs";
 const { SurveyClient } = await import(pathToFileURL(`${process.env.PACKAGE}/index.mjs`));
 const surveys = JSON.parse(readFileSync(process.env.SURVEY, "utf8"));
 const tableOf = (survey) => Uint8Array.from(Buffer.from(survey.table, "base64"));
-const [{ schema }, table] = [surveys.clear, tableOf(surveys.clear)];
-const client = await SurveyClient.open({ schema, table });
-const noisy = await SurveyClient.open({ schema: surveys.noisy.schema, table: tableOf(surveys.noisy) });
+const table = tableOf(surveys.clear);
+const maxEpsilon = 240; // of the clear survey
+const client = await SurveyClient.open({ table, maxEpsilon });
+const noisy = await SurveyClient.open({ table: tableOf(surveys.noisy), maxEpsilon: 0.5 });
 const key = Uint8Array.from({ length: 32 }, (_, i) => i);
 const person = (record, who = 1) => Buffer.from(client.answerPerson(record, key, who)).toString("hex");
 const noise = (who) => String(noisy.answerPerson({}, key, who));
@@ -56,7 +58,7 @@ test("no value is refused", () => {
 });
 
 test("a strict client throws for what is not declared, and gives the same messages otherwise", async () => {
-  const strict = await SurveyClient.open({ schema, table, strict: true });
+  const strict = await SurveyClient.open({ table, maxEpsilon, strict: true });
   const record = { age: 1e9, smoker: true, region: "N", born: new Date("1999-12-31"), children: null, other: "yes" };
   assert.deepEqual(strict.answerWithKey(record, key), client.answerWithKey(record, key));
   assert.throws(() => strict.answer({ smoker: "yes" }), /column "smoker" must have a declared value, got the text "yes"/);
@@ -64,18 +66,18 @@ test("a strict client throws for what is not declared, and gives the same messag
     assert.throws(() => strict.answer({ smoker: true, ...wrong }), RangeError);
     assert.ok(client.answer({ smoker: true, ...wrong }).length > 0);
   }
-  await assert.rejects(SurveyClient.open({ schema, table, strict: 1 }), /strict must be true or false/);
+  await assert.rejects(SurveyClient.open({ table, maxEpsilon, strict: 1 }), /strict must be true or false/);
 });
 
 test("a round needs a secret", async () => {
-  const round = await SurveyClient.open({ schema: surveys.round.schema, table: tableOf(surveys.round) });
+  const round = await SurveyClient.open({ table: tableOf(surveys.round), maxEpsilon: 2 });
   assert.throws(() => round.answer({ smoker: true }), /permanent answers depend on a secret/);
   assert.equal(round.isTurn(key, 1), true);
   assert.equal(round.answerPerson({ smoker: true }, key, 1).length, 12);
 });
 
 test("the turns of persons are those of Python", async () => {
-  const wave = await SurveyClient.open({ schema: surveys.wave.schema, table: tableOf(surveys.wave) });
+  const wave = await SurveyClient.open({ table: tableOf(surveys.wave), maxEpsilon: 2 });
   for (const [who, message] of surveys.turns.entries()) {
     assert.equal(wave.isTurn(key, who), message !== null);
     if (message === null) assert.throws(() => wave.answerPerson({ smoker: true }, key, who), /must be the turn of the person/);
@@ -104,27 +106,67 @@ test("long identifiers have room", () => {
   assert.notEqual(noise("x".repeat(300_000)), noise("x".repeat(300_001)));
 });
 
-test("another schema and damaged tables are refused", async () => {
-  const other = JSON.parse(schema);
-  other.asks.epsilon += 1;
-  await assert.rejects(SurveyClient.open({ schema: other, table }), /table must be that of the schema/);
+test("damaged tables and unknown options are refused", async () => {
   const damaged = Uint8Array.from(table);
   damaged[60] ^= 1;
-  await assert.rejects(SurveyClient.open({ schema, table: damaged }), /table is damaged/);
-  await assert.rejects(SurveyClient.open({ schema, table: table.slice(0, -1) }), /table is damaged/);
-  damaged[7] = 1;
-  await assert.rejects(SurveyClient.open({ schema, table: damaged }), /table is of another version/);
-  await assert.rejects(SurveyClient.open({ schema, table: "table" }), TypeError);
+  await assert.rejects(SurveyClient.open({ table: damaged, maxEpsilon }), /table must be undamaged/);
+  await assert.rejects(SurveyClient.open({ table: table.slice(0, -1), maxEpsilon }), /table must be undamaged/);
+  damaged[7] = 4;
+  await assert.rejects(SurveyClient.open({ table: damaged, maxEpsilon }), /table must be of the version that this client knows/);
+  await assert.rejects(SurveyClient.open({ table: "table", maxEpsilon }), TypeError);
+  await assert.rejects(SurveyClient.open({ schema: "{}", table, maxEpsilon }), /schema must be left out: questions and labels are those of the table/);
+  await assert.rejects(SurveyClient.open({ table, maxEpsilon, max_epsilon: 1 }), /options must be known, got "max_epsilon"/);
 });
 
-test("a parsed schema, a buffer and a module are taken", async () => {
+test("a table that loses more than the limit is refused, whatever schema it claims to have", async () => {
+  const forged = tableOf(surveys.forged); // of epsilon 30, with the digest and the names of a survey of epsilon 2
+  await assert.rejects(SurveyClient.open({ table: forged, maxEpsilon: 2 }), /table must have a loss of at most maxEpsilon = 2, got 29\.99/);
+  const honest = await SurveyClient.open({ table: tableOf(surveys.honest), maxEpsilon: 2 });
+  assert.ok(honest.epsilon > 1.99 && honest.epsilon <= 2);
+  const { epsilon } = await SurveyClient.open({ table: forged, maxEpsilon: 30 });
+  assert.equal((await SurveyClient.open({ table: forged, maxEpsilon: epsilon })).epsilon, epsilon);
+  await assert.rejects(SurveyClient.open({ table: forged, maxEpsilon: epsilon * (1 - Number.EPSILON) }), RangeError);
+  for (const wrong of [undefined, null, "2", NaN, 0, -1, 2n]) {
+    await assert.rejects(SurveyClient.open({ table: forged, maxEpsilon: wrong }), /maxEpsilon must be a number > 0/);
+  }
+  assert.throws(() => { honest.epsilon = 0; }, TypeError);
+});
+
+test("another table than that of the fingerprint is refused", async () => {
+  const [own, other] = [tableOf(surveys.honest), tableOf(surveys.forged)];
+  const digest = createHash("sha256").update(own).digest("hex");
+  const open = (table, fingerprint) => SurveyClient.open({ table, maxEpsilon: 30, fingerprint });
+  assert.equal((await open(own, digest.toUpperCase())).fingerprint, digest);
+  assert.equal((await open(own, ["0".repeat(64), digest])).fingerprint, digest);
+  await assert.rejects(open(other, digest), new RegExp(`table must have the fingerprint ${digest}, got [0-9a-f]{64}`));
+  for (const wrong of [null, "", digest.slice(1), `${digest.slice(1)}g`, [], [digest, 1], digest.slice(0, 16)]) {
+    await assert.rejects(open(own, wrong), /fingerprint must have 64 hexadecimal digits/);
+  }
+});
+
+test("columns and labels are those of the table", async () => {
+  for (const wrong of surveys.mislabeled) {
+    await assert.rejects(SurveyClient.open({ table: tableOf({ table: wrong }), maxEpsilon }), /table must have a column and a label of each category/);
+  }
+  const relabeled = await SurveyClient.open({ table: tableOf(surveys.relabeled), maxEpsilon });
+  const same = (one, other) => assert.deepEqual(relabeled.answerWithKey(one, key), client.answerWithKey(other, key));
+  same({ region: "S" }, { region: "S" });
+  same({ region: "X" }, { region: "N" });
+  same({ region: "N" }, { region: null });
+});
+
+test("a buffer and a module are taken", async () => {
   const wasm = readFileSync(`${process.env.PACKAGE}/ldpfast_client.wasm`);
-  const same = await SurveyClient.open({ schema: JSON.parse(schema), table: table.buffer, wasm: new WebAssembly.Module(wasm) });
+  const changed = Buffer.from(table);
+  const opening = SurveyClient.open({ table: changed, maxEpsilon });
+  changed.fill(0); // after the call, which has a copy
+  assert.equal((await opening).fingerprint, client.fingerprint);
+  const same = await SurveyClient.open({ table: table.buffer, maxEpsilon, wasm: new WebAssembly.Module(wasm) });
   assert.equal(String(same.answerWithKey({ age: 9 }, key)), String(client.answerWithKey({ age: 9 }, key)));
 });
 
 test("keys and answers are erased from the memory of the module", async () => {
-  const { client: watched, isThere } = await watchMemory(() => SurveyClient.open({ schema, table }));
+  const { client: watched, isThere } = await watchMemory(() => SurveyClient.open({ table, maxEpsilon }));
   const secret = Uint8Array.from({ length: 32 }, (_, i) => 200 - 3 * i);
   watched.answerWithKey({ age: 61.123456789 }, secret);
   watched.answerPerson({ age: 61.123456789 }, secret, "a person with a long name");

@@ -19,7 +19,7 @@ from ldpfast.survey import Choice, Ledger, Mean, Repeated, RepeatedSurvey, Repor
 
 from ..support import person_keys
 from ..support.client_vectors import Case, write
-from ..support.clients import SANITIZERS, WARNINGS, Client, Value, amalgamate, build_package, load_library
+from ..support.clients import SANITIZERS, WARNINGS, Client, Value, amalgamate, build_package, load_library, open_table
 from ..support.process import NATIVE, compile_c
 
 pytestmark = pytest.mark.long
@@ -117,7 +117,7 @@ class InC:
     def answer(self, survey: Survey, record: dict) -> tuple[int, bytes]:
         """Return status and message."""
         client, table = Client(), survey.client_table()
-        assert self.library.ldpfast_open(ctypes.byref(client), table, len(table)) == 0
+        assert open_table(self.library, client, table) == 0
         turn = ctypes.c_int(5)
         status = self.library.ldpfast_ledger_is_turn(ctypes.byref(client), self.buffer, self.bytes, ctypes.byref(turn))
         made = self.library.ldpfast_answer_once(
@@ -157,7 +157,7 @@ def test_messages_and_refusals_in_c_are_those_of_python(library, name):
 def test_a_new_ledger_is_the_documented_one(library):
     survey = SERIES["one turn"]
     client, table, bytes_ = Client(), survey.in_wave(2).client_table(), ctypes.c_size_t(7)
-    assert library.ldpfast_open(ctypes.byref(client), table, len(table)) == 0
+    assert open_table(library, client, table) == 0
     room = ctypes.create_string_buffer(92)
     found = ctypes.byref(bytes_)
     assert library.ldpfast_ledger_new(ctypes.byref(client), SECRET, room, ctypes.c_size_t(91), found) == NO_ROOM
@@ -205,7 +205,6 @@ def test_messages_and_refusals_in_javascript_are_those_of_python(tmp_path):
             "ledger": empty(first).hex(),
             "steps": [
                 {
-                    "schema": survey.client_schema(),
                     "table": base64.b64encode(survey.client_table()).decode(),
                     "record": record,
                     "message": report and report.message.hex(),

@@ -27,7 +27,7 @@ export async function run(SurveyClient, surveys) {
   const spent = { key: 0, person: 0 };
   const counts = { key: 0, person: 0 };
   for (const [i, survey] of surveys.entries()) {
-    const client = await SurveyClient.open({ schema: survey.schema, table: fromBase64(survey.table) });
+    const client = await SurveyClient.open({ table: fromBase64(survey.table), maxEpsilon: survey.epsilon });
     for (const [j, { record: encoded, key: hex, person, message, id }] of survey.cases.entries()) {
       const record = Object.fromEntries(Object.entries(encoded).map(([name, value]) => [name, decode(value)]));
       const key = fromHex(hex);

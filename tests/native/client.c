@@ -8,6 +8,7 @@
 #define _POSIX_C_SOURCE 199309L
 #include "ldpfast_client.c"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -89,7 +90,7 @@ static void answer_all(void)
         const uint32_t bytes = take_u32();
         uint8_t *copy = copy_of(take(bytes), bytes);
         ldpfast_client c;
-        if (ldpfast_open(&c, copy + 1, bytes) != LDPFAST_OK)
+        if (ldpfast_open(&c, copy + 1, bytes, INFINITY, NULL) != LDPFAST_OK)
             fail("a valid table is refused");
         const size_t most = ldpfast_message_bytes(&c);
         uint8_t *message = malloc(most);
@@ -143,7 +144,7 @@ static void damage_all(void)
         const uint8_t *table = take(bytes);
         uint8_t *copy = copy_of(table, bytes), *t = copy + 1;
         ldpfast_client c;
-        if (ldpfast_open(&c, t, bytes) != LDPFAST_OK)
+        if (ldpfast_open(&c, t, bytes, INFINITY, NULL) != LDPFAST_OK)
             fail("a valid table is refused");
         for (uint32_t cases = take_u32(); cases; cases--)
             take_case(&c, &p);
@@ -151,7 +152,7 @@ static void damage_all(void)
         for (size_t i = 0; i < bytes; i++) {
             for (unsigned change = 1; change < 256; change++) {
                 t[i] = (uint8_t)(table[i] ^ change);
-                if ((change & (change - 1)) == 0 && ldpfast_open(&c, t, bytes) == LDPFAST_OK)
+                if ((change & (change - 1)) == 0 && ldpfast_open(&c, t, bytes, INFINITY, NULL) == LDPFAST_OK)
                     fail("a damaged table is not refused");
                 if (i >= DIGEST_AT && i < bytes - CHECKSUM) /* others are not read again */
                     try_table(t, bytes, &p);
@@ -160,7 +161,7 @@ static void damage_all(void)
         }
         for (size_t size = 0; size < bytes; size++) {
             uint8_t *shorter = copy_of(table, size);
-            if (ldpfast_open(&c, shorter + 1, size) == LDPFAST_OK)
+            if (ldpfast_open(&c, shorter + 1, size, INFINITY, NULL) == LDPFAST_OK)
                 fail("a table that is cut off is not refused");
             try_table(shorter + 1, size, &p);
             free(shorter);
@@ -200,7 +201,7 @@ static void forge_all(void)
     for (uint32_t left = take_u32(); left; left--) {
         const uint32_t size = take_u32();
         ldpfast_client c;
-        if (ldpfast_open(&c, take(size), size) != LDPFAST_OK)
+        if (ldpfast_open(&c, take(size), size, INFINITY, NULL) != LDPFAST_OK)
             fail("a valid table is refused");
         for (uint32_t cases = take_u32(); cases; cases--)
             take_case(&c, &p);
@@ -228,7 +229,7 @@ static void measure(void)
     for (uint32_t left = take_u32(); left; left--) {
         const uint32_t bytes = take_u32();
         ldpfast_client c;
-        if (ldpfast_open(&c, take(bytes), bytes) != LDPFAST_OK)
+        if (ldpfast_open(&c, take(bytes), bytes, INFINITY, NULL) != LDPFAST_OK)
             fail("a valid table is refused");
         uint8_t *message = malloc(ldpfast_message_bytes(&c));
         for (uint32_t cases = take_u32(); cases; cases--) {

@@ -12,6 +12,7 @@ static void declare_drawn(uint32_t stream_number, void *words, size_t bytes);
 
 #include "ldpfast_client.c"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,7 +36,7 @@ int main(int count, char **argument)
     for (uint32_t left = read_u32(file); left; left--) {
         const uint32_t bytes = read_u32(at);
         ldpfast_client c;
-        if (ldpfast_open(&c, at + 4, bytes) != LDPFAST_OK || c.questions != 1 || c.message_bytes > MOST)
+        if (ldpfast_open(&c, at + 4, bytes, INFINITY, NULL) != LDPFAST_OK || c.questions != 1 || c.message_bytes > MOST)
             return 2;
         at += 4 + bytes;
         for (uint32_t cases = read_u32(at), first = 1; cases; cases--, first = 0) {

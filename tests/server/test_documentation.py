@@ -77,6 +77,8 @@ def test_the_commands_of_the_page(start_server, tmp_path):
         return text.replace("http://127.0.0.1:8000", server.url)
 
     run = functools.partial(subprocess.run, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    fingerprint = run(["bash", "-c", block("sh", "hashlib").replace("python", sys.executable, 1)]).stdout.strip()
+    assert re.findall('fingerprint = "(.*)"', block("html")) == [fingerprint]
     printed = run([sys.executable, "-c", here(block("python"))]).stdout
     assert printed == block("text")
     rows = run(["bash", "-c", here(block("sh", "curl"))]).stdout.splitlines()

@@ -283,7 +283,7 @@ def js_text(found: list[tuple[Survey, list[Case]]]) -> str:
     return json.dumps(
         [
             {
-                "schema": survey.client_schema(),
+                "epsilon": survey.epsilon,
                 "table": base64.b64encode(survey.client_table()).decode(),
                 "cases": [
                     {

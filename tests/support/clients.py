@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import subprocess
 import sys
@@ -19,6 +20,7 @@ class Client(ctypes.Structure):
         ("table", ctypes.c_void_p), ("message_bytes", ctypes.c_size_t), ("values", ctypes.c_uint32),
         ("questions", ctypes.c_uint32), ("answers", ctypes.c_uint32), ("thresholds", ctypes.c_uint32),
         ("waves", ctypes.c_uint32), ("panel", ctypes.c_uint32), ("rounds", ctypes.c_uint32),
+        ("epsilon", ctypes.c_double),
     ]  # fmt: skip
 
 
@@ -61,6 +63,14 @@ def zig_cc(folder: Path, sources: list[Path], *flags: str) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return program
+
+
+def open_table(
+    library: ctypes.CDLL, client: Client, table: bytes, max_epsilon: float = math.inf, fingerprint: bytes | None = None
+) -> int:
+    """Open a client in C, and return the status."""
+    limit, size = ctypes.c_double(max_epsilon), ctypes.c_size_t(len(table))
+    return int(library.ldpfast_open(ctypes.byref(client), table, size, limit, fingerprint))
 
 
 def load_library(folder: Path) -> ctypes.CDLL:

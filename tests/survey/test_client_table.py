@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import math
-import struct
+import json
 
 import numpy as np
 import pytest
@@ -20,66 +19,8 @@ from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
 from ..support.cases import each
+from ..support.client_tables import read
 from ..support.client_vectors import vectors
-
-
-def read(table: bytes) -> dict:
-    """Return the fields of a table, as docs/clients.md describes them."""
-    magic, message, size, digest, values, questions, answers, waves, series = struct.unpack_from(
-        "<8sB3xI32sHHHH32s", table
-    )
-    parts = []
-    for i in range(values):
-        encoding, k = struct.unpack_from("<II", table, 88 + 24 * i)
-        if encoding == 1:
-            numbers = struct.unpack_from("<2d", table, 96 + 24 * i)
-        elif encoding == 2:
-            numbers = struct.unpack_from(f"<{k - 2}d", table, struct.unpack_from("<I12x", table, 96 + 24 * i)[0])
-        elif encoding == 3:
-            at, steps, zeros = struct.unpack_from("<IIQ", table, 96 + 24 * i)
-            assert zeros == 0
-            numbers = (*struct.unpack_from("<2d", table, at), steps)
-        elif encoding == 4:
-            at, characters, zeros = struct.unpack_from("<IIQ", table, 96 + 24 * i)
-            assert zeros == 0
-            numbers = struct.unpack_from(f"<{characters}I", table, at)
-        else:
-            assert table[96 + 24 * i : 112 + 24 * i] == bytes(16)
-            numbers = ()
-        parts.append((encoding, k, numbers))
-    start, asked = 88 + 24 * values, []
-    for i in range(questions):
-        fields = struct.unpack_from("<H2xBBHII3QII32s", table, start + 80 * i)
-        count, *coin, at, length, a, b, c, tickets, numbers, more = fields
-        places = struct.unpack_from(f"<{count}H", table, numbers)
-        second = struct.unpack_from("<BxH4x3Q32s", table, numbers + 2 * count) if coin[0] == 5 else None
-        if coin[0] in (6, 7, 8):
-            second = read_sketch(table, numbers + 2 * count)
-        asked.append((places, second, *coin, table[at : at + length].decode(), a, b, c, tickets, more))
-    count = questions - 1 if answers == 1 else 0
-    thresholds = struct.unpack_from(f"<{count}I", table, start + 80 * questions)
-    last = "<32sII" if waves == 0xFFFF else "<32sHHI"
-    return {
-        "head": (magic, message, size, digest), "answers": answers, "parts": parts, "questions": asked,
-        "thresholds": thresholds, "checksum": table[-16:], "series": series, "waves": waves,
-        "turns": struct.unpack(last, table[-56:-16]) if waves else None,
-    }  # fmt: skip
-
-
-def read_sketch(table: bytes, at: int) -> tuple:
-    """Return the numbers of a sketch, the tables of the field, and for each part the key, the bytes and the coefficients."""
-    functions, _, parts, _, order, _, has_tables, zero = numbers = struct.unpack_from("<8I", table, at)
-    assert zero == 0
-    at, tables, hashes = at + 32, [], []
-    for shape in ((order, order), (order, order), (order,), (order,)) if has_tables else ():
-        tables.append(np.frombuffer(table, np.uint8, math.prod(shape), at).reshape(shape))
-        at += math.prod(shape)
-    for _ in range(parts):
-        key, size = struct.unpack_from("<2Q", table, at), struct.unpack_from("<Q", table, at + 16)[0]
-        coefficients = np.frombuffer(table, "<u8", 3 * functions, at + 24).reshape(functions, 3)
-        hashes.append((key, size, coefficients))
-        at += 24 + 24 * functions
-    return numbers, tables, hashes
 
 
 def require_sketch(found: tuple, mechanism: SketchResponse) -> None:
@@ -110,7 +51,7 @@ def test_a_table_says_what_the_survey_asks():
     for survey, _ in vectors():
         table = survey.client_table()
         found = read(table)
-        assert found["head"] == (b"LDPCLNT\x04", 1, len(table), _schema.digest(survey.schema()))
+        assert found["head"] == (b"LDPCLNT\x05", 1, len(table), _schema.digest(survey.schema()))
         assert found["checksum"] == person_keys.cmac(bytes(32), table[:-16])
         assert found["answers"] == survey.answers
         assert found["series"] == survey._recipe.series.coins
@@ -128,6 +69,12 @@ def test_a_table_says_what_the_survey_asks():
                 assert numbers == (question.lower, question.upper, column_of(question).steps)
             else:
                 assert numbers == ((question.lower, question.upper) if isinstance(question, Mean) else ())
+        for text, (name, column) in zip(found["texts"], survey._recipe.declared.items(), strict=True):
+            expected = {"column": column.column or name}
+            if column.encoding == "symbol":
+                labels = [*column.cells]
+                expected["labels"] = _schema.pack(labels) if labels != [*range(len(labels))] else len(labels)
+            assert json.loads(text) == expected
         for fields, item in zip(found["questions"], survey._recipe.items, strict=True):
             places, second, kind, bits, shift, name, *integers, tickets, description = fields
             mechanism, q = survey.mechanisms[item.name], survey._recipe.items.index(item)
@@ -221,3 +168,23 @@ def test_the_table_of_a_round_has_its_number():
         assert found["waves"] == 0xFFFF
         assert found["turns"] == (asked._recipe.series.promise, 70_000, number)
         assert found["series"] == repeated.survey._recipe.series.coins
+
+
+@pytest.mark.claim(
+    "A survey that is made from a schema has its own coins, whatever the schema says about coins.", "Clients"
+)
+def test_a_client_in_python_makes_its_own_coins():
+    """A server could send the epsilon of one survey with the coins of another. Only the epsilon is read."""
+    questions = {"a": YesNo(optional=True), "b": Mean(0, 1, optional=True)}
+    panel = Survey(questions, 2.0, series="weeks", waves=4, turns=2)
+    for honest, large in (
+        (Survey(questions, 2.0, answers=2), Survey(questions, 30.0, answers=2)),
+        (panel.in_wave(1), Survey(questions, 30.0, series="weeks", waves=4, turns=2).in_wave(1)),
+    ):
+        forged = _schema.read_json(large.client_schema().encode())
+        assert forged["mechanisms"] != honest.schema()["mechanisms"]
+        forged["asks"]["epsilon"] = 2.0
+        made = Survey.from_dict(forged["asks"])
+        assert made == honest
+        assert made.epsilon == 2.0
+        assert made.guarantee.epsilon * made.turns <= 2.0

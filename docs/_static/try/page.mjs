@@ -13,7 +13,7 @@ const text = (number) => number.toLocaleString("en-US");
 
 const described = await (await fetch(new URL("./survey.json", import.meta.url))).json();
 const table = Uint8Array.from(atob(described.table), (character) => character.charCodeAt(0));
-const client = await SurveyClient.open({ schema: described.schema, table });
+const client = await SurveyClient.open({ table, maxEpsilon: 2 });
 const count = new Count(described.questions);
 const labels = described.questions.map(({ labels }) => labels);
 let answered = 0;

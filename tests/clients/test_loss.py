@@ -1,0 +1,303 @@
+"""The loss that a client computes from a table, the limit on it, and the fingerprint of a table."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import math
+import random
+import struct
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from ldpfast import _coins
+from ldpfast._coins import round_up
+from ldpfast.mechanisms import UnaryEncoding
+from ldpfast.survey import Choice, Cross, Mean, Repeated, Survey, Text, YesNo, _columns
+
+from ..support.cases import each
+from ..support.client_tables import closed, forged_table, read
+from ..support.client_vectors import vectors
+from ..support.clients import Client, amalgamate, load_library, open_table
+from ..support.table_loss import Asked, loss_of, ratio_of
+
+DAMAGED, EPSILON, FINGERPRINT = 1, 9, 10
+YES = {"smokes": YesNo(optional=True)}
+PART, QUESTION = 32, 80
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    found = load_library(amalgamate(tmp_path_factory.mktemp("client")))
+    found.ldpfast_epsilon.restype = ctypes.c_double
+    return found
+
+
+def in_c(library, table: bytes) -> float | None:
+    """Return the loss that the client in C computes; None if it refuses the table."""
+    client = Client()
+    if open_table(library, client, table) != 0:
+        return None
+    return library.ldpfast_epsilon(ctypes.byref(client))
+
+
+# Buckets and epsilon: with randomized response, projective spaces by tables and modulo a prime, and Hadamard response.
+TEXTS = ((4, 8.0), (7, 1.0), (20, 1.5), (1 << 14, 5.0), (1 << 14, 0.1))
+
+
+@functools.cache
+def surveys() -> list[Survey]:
+    """Return surveys with all mechanisms, and waves, rounds, and several answers."""
+    questions = {
+        **YES,
+        "code": Choice(6, optional=True),
+        "sleep": Mean(0, 12, optional=True),
+        "both": Cross("smokes", "sleep"),
+    }
+    few = {"optional": True, "functions": 2, "n": 100}
+    texts = [Survey({"a": Text(4, "abc", buckets=b, **few)}, e) for b, e in TEXTS]
+    panel = Survey(questions, 4.0, series="weeks", waves=5, turns=3)
+    weekly = Repeated(Survey(questions, 6.0, answers=2), round=3.0, rounds=4)
+    plain = [Survey(questions, epsilon) for epsilon in (0.1, 1.0, 5.0, 20.0)]
+    several = [Survey(questions, 4.0, answers=2), Survey(questions, 40.0, answers="all")]
+    return [*plain, *several, *texts, panel.in_wave(2), weekly.in_round(1), *unary()]
+
+
+def unary() -> list[Survey]:
+    """Return surveys by unary encoding, which no survey of today chooses."""
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        for method in ("symmetric", "optimized"):
+            patch.setattr(_columns, "for_symbols", lambda k, e, m=method: UnaryEncoding(k, e, method=m))
+            found.append(Survey({"code": Choice(6, optional=True), **YES}, 2.0))
+    return found
+
+
+# The loss -------------------------------------------------------------------------------------------------------------
+
+
+def require_exact(library, asked: list[Survey]) -> None:
+    """Check that the loss is that of the channels, rounded up, and at most the epsilon that the survey was made for."""
+    for survey in asked:
+        table = survey.client_table()
+        found, exact = in_c(library, table), loss_of(table)
+        assert exact <= Decimal(found)
+        assert found <= survey.epsilon
+        if survey.answers == 1:
+            assert found == round_up(exact)
+
+
+@pytest.mark.claim("The client in C computes the loss of a table from its integers, and never too small.", "Clients")
+def test_the_loss_of_a_survey_is_that_of_its_channels(library):
+    require_exact(library, surveys())
+    kinds = {question[2] for survey in surveys() for question in read(survey.client_table())["questions"]}
+    assert kinds == set(range(1, 9))
+
+
+@pytest.mark.long
+def test_the_loss_of_random_surveys_is_that_of_their_channels(library):
+    require_exact(library, [survey for survey, _ in vectors()])
+
+
+@pytest.mark.claim("The formulas of the loss of a table are those of its enumerated channels.", "Clients")
+def test_the_formulas_are_those_of_the_enumerated_channels():
+    """All coins of a grid, also those by which a report shows what the answer is not."""
+    table, counted = {"parts": [(0, 3, ())], "questions": [None]}, Counter()
+    cases = [(kind, 64, coin, 0, ()) for kind in (2, 3) for coin in (1, 5, 1 << 40, (1 << 63) - 1, 1 << 63)]
+    cases += [(4, 64, coin, size, ()) for coin in (1, 1 << 60, 1 << 63, (1 << 64) - 1) for size in (1, 2)]
+    cases += [(1, bits, (1 << bits) - 3 * words, words, ()) for bits in (32, 64) for words in (4, 60, 1 << 30)]
+    spaces = [(2, 2), (2, 4), (3, 3), (5, 2), (7, 2), (5, 3)]
+    for coin in (1, 1 << 50, 1 << 63, (1 << 64) - 1):
+        for order, length in spaces:
+            points = (order**length - 1) // (order - 1)
+            sketch = (1, min(points, 9), 1, points, order, length, 0, 0), [], []
+            cases.append((8, 64, coin, 0, sketch))
+        cases += [(7, 64, coin, 0, ((1, k, 1, 1 << k.bit_length(), 0, 0, 0, 0), [], [])) for k in (2, 3, 6, 7)]
+    cases += [(7, bits, (1 << bits) - 1, 0, ((1, 5, 1, 8, 0, 0, 0, 0), [], [])) for bits in (1, 3, 29, 32)]
+    for kind, bits, first, second, more in cases:
+        table["questions"][0] = ((0,), more, kind, bits, 0, "a", first, second, 0, 1, b"")
+        asked = Asked(table, 0)
+        channel = asked.channel()
+        assert {sum(row.values()) for row in channel} == {1}
+        assert ratio_of(channel) == asked.ratio
+        counted[kind] += 1
+    assert set(counted) == {1, 2, 3, 4, 7, 8}
+
+
+def coins(source: random.Random, asked: Asked) -> tuple[int, int, int, int, int]:
+    """Return bits, shift and integers by which a table is not damaged, with any loss."""
+    bits, kind = 64, asked.kind
+    first = min(max(1, source.getrandbits(64) >> source.randrange(64)), (1 << 64) - 1)
+    if source.random() < 0.5:
+        first = (1 << 64) - first
+    if kind in (1, 5, 6):
+        bits = source.choice((32, 64)) if asked.k <= 256 else 64
+        most = ((1 << bits) - 1) // asked.k
+        words = max(4, min(most, source.getrandbits(bits) >> source.randrange(bits - 2)) // 2 * 2)
+        coin = _coins.ResponseCoin(asked.k, bits, (1 << bits) - words * (asked.k - 1), words, 0.0)
+        return bits, coin.shift, coin.keep - words, words, coin.reciprocal
+    if kind in (2, 3):
+        return 64, 0, min(first, (1 << 64) - first), 0, 0
+    if kind == 7:
+        bits = source.choice((1, 7, 20, 32, 64))
+        return bits, 0, max(1, first >> (64 - bits)), 0, 0
+    return 64, 0, first, source.randrange(1, asked.k) if kind == 4 else 0, source.randrange(64) if kind == 4 else 0
+
+
+@pytest.mark.claim(
+    "No table with other integers and a new checksum has a larger loss than the client computes.", "Clients"
+)
+def test_no_forged_table_loses_more_than_computed(library):
+    """Other coins, sizes, spaces and fields, and bytes anywhere; the channels of what is accepted are enumerated."""
+    source, seen, refused = random.Random(20261128), Counter(), 0
+    for survey in surveys():
+        honest = survey.client_table()
+        at = 88 + PART * len(survey._recipe.declared)
+        for step in range(60):
+            table = bytearray(honest)
+            for number in range(len(survey._recipe.items)):
+                place = at + QUESTION * number
+                asked = Asked(read(honest), number)
+                if step % 3 != 2:
+                    bits, shift, *integers = coins(source, asked)
+                    struct.pack_into("<BH", table, place + 5, bits, shift)
+                    struct.pack_into("<3Q", table, place + 16, *integers)
+                if step % 3 == 1 and asked.kind in (7, 8):
+                    sketch = struct.unpack_from("<I", table, place + 44)[0] + 2
+                    forge_space(source, table, sketch, asked)
+            for _ in range(source.randrange(1, 4) if step % 3 == 2 else 0):
+                table[source.randrange(50, len(table) - 16)] ^= 1 << source.randrange(8)
+            forged = closed(table)
+            found = in_c(library, forged)
+            if found is None:
+                refused += 1
+                continue
+            exact = loss_of(forged, enumerated=True)
+            assert exact <= Decimal(found), (survey, step)
+            seen.update((question[2], found > 2 * survey.epsilon) for question in read(forged)["questions"])
+    assert refused > 100
+    assert {kind for kind, is_larger in seen if is_larger} == set(range(1, 9))
+
+
+def forge_space(source: random.Random, table: bytearray, sketch: int, asked: Asked) -> None:
+    """Change the space of a sketch: the number of codes, another order, prime or not, or the tables of its field."""
+    if asked.field:
+        place = sketch + 32 + source.randrange(2 * asked.order * (asked.order + 1))
+        table[place] = source.randrange(asked.order)
+    elif asked.kind == 7:
+        buckets = source.randrange(2, 30)
+        struct.pack_into("<I", table, sketch + 4, buckets)
+        struct.pack_into("<I", table, sketch + 12, 1 << buckets.bit_length() + source.randrange(2))
+    else:
+        set_space(table, sketch, source.randrange(2, 20), source.randrange(2, 4))
+
+
+def set_space(table: bytearray, sketch: int, order: int, length: int) -> None:
+    """Write the numbers of a projective space, and of at most 7 buckets."""
+    points = (order**length - 1) // (order - 1)
+    struct.pack_into("<I", table, sketch + 4, min(points, 7))
+    struct.pack_into("<3I", table, sketch + 12, points, order, length)
+
+
+def test_spaces_over_what_is_no_field_are_refused(library):
+    """Modulo 6, or with one wrong product, a report can exclude an answer whatever the coin is."""
+    asked = {survey: Asked(read(survey.client_table()), 0) for survey in surveys()}
+    modular, tabled = (
+        next(survey for survey, one in asked.items() if one.kind == 8 and bool(one.field) == has_tables)
+        for has_tables in (False, True)
+    )
+    worse = 0
+    for order in range(2, 20):
+        table = bytearray(modular.client_table())
+        set_space(table, struct.unpack_from("<I", table, 88 + PART + 44)[0] + 2, order, 3)
+        is_prime = all(order % i for i in range(2, order))
+        assert (in_c(library, closed(table)) is not None) == is_prime
+        one = Asked(read(closed(table)), 0)
+        assert not is_prime or ratio_of(one.channel()) == one.ratio
+        worse += ratio_of(one.channel()) > one.ratio
+    assert worse == 10  # 4, 6, 8, 9, 10, ...
+    honest = tabled.client_table()
+    sketch, q = struct.unpack_from("<I", honest, 88 + PART + 44)[0] + 34, asked[tabled].order
+    refused = Counter()
+    for place in range(2 * q * (q + 1)):
+        table = bytearray(honest)
+        table[sketch + place] = (table[sketch + place] + 1) % q
+        refused[in_c(library, closed(table)) is None] += 1
+    assert refused == {True: 2 * q * (q + 1) - 1, False: 1}  # nothing is the inverse of 0, and it is not read
+
+
+@each(
+    "ratio",
+    [
+        Fraction(1),
+        Fraction(2),
+        Fraction(1 << 64),
+        1 + Fraction(1, 1 << 60),
+        Fraction((1 << 63) - 1, 1 << 62),
+        Fraction(3, 2),
+    ],
+)
+def test_logarithms_are_rounded_up_to_the_next_double(library, ratio):
+    """By unary encoding, whose loss is the logarithm of a quotient of two integers with the sum 2^64."""
+    other = max(1, math.ceil((1 << 64) / (1 + ratio)))
+    survey = unary()[1]
+    table = bytearray(survey.client_table())
+    for number in range(2):
+        struct.pack_into("<3Q", table, 88 + 2 * PART + QUESTION * number + 16, other, 0, 0)
+    found, exact = in_c(library, closed(table)), loss_of(closed(table))
+    assert found == round_up(exact)
+    assert (found == 0) == (other == 1 << 63)
+
+
+# The limit and the fingerprint ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.claim("A table with a larger loss than the program allows is refused in C.", "Clients")
+def test_a_table_that_loses_more_than_the_limit_is_refused(library):
+    honest, forged = forged_table()
+    client = Client()
+    assert open_table(library, client, forged, 2.0) == EPSILON
+    assert (client.table, client.values, client.epsilon) == (None, 0, 0.0)
+    assert open_table(library, client, honest, 2.0) == 0
+    assert client.epsilon <= 2.0
+    loss = in_c(library, forged)
+    assert 29.9 < loss <= 30.0
+    assert open_table(library, client, forged, loss) == 0
+    assert open_table(library, client, forged, math.nextafter(loss, 0)) == EPSILON
+    for limit in (0.0, -1.0, -math.inf, math.nan):
+        assert open_table(library, client, honest, limit) == EPSILON
+    assert open_table(library, client, honest, math.inf) == 0
+
+
+def test_waves_and_rounds_count(library):
+    """All turns, and the permanent answers, on which more and more rounds tell everything that they can."""
+    questions = {**YES, "sleep": Mean(0, 12, optional=True)}
+    for turns in (1, 2, 5):
+        wave = Survey(questions, 2.0, series="weeks", waves=5, turns=turns).in_wave(3)
+        assert 0.99 * 2.0 < in_c(library, wave.client_table()) <= 2.0
+    asked = Repeated(Survey(questions, 4.0), round=1.0, rounds=9).in_round(2)
+    assert asked.guarantee.epsilon <= 1.0 < 3.99 < in_c(library, asked.client_table()) <= 4.0
+    several = Survey(questions, 6.0, answers=2)
+    assert 5.99 < in_c(library, several.client_table()) <= 6.0
+
+
+@pytest.mark.claim("A table with another fingerprint than the program expects is refused in C.", "Clients")
+def test_another_table_than_that_of_the_fingerprint_is_refused(library):
+    first = Survey({"smokes": YesNo(optional=True), "walks": YesNo(optional=True)}, 2.0)
+    other = Survey({"walks": YesNo(optional=True), "smokes": YesNo(optional=True)}, 2.0)
+    table, client = first.client_table(), Client()
+    room = ctypes.create_string_buffer(32)
+    for size in [*range(200), len(table)]:
+        library.ldpfast_fingerprint(table, ctypes.c_size_t(size), room)
+        assert room.raw == hashlib.sha256(table[:size]).digest()
+    assert open_table(library, client, table, 2.0, room.raw) == 0
+    assert open_table(library, client, other.client_table(), 2.0, room.raw) == FINGERPRINT
+    assert (client.table, client.values) == (None, 0)
+    copied = bytearray(other.client_table())
+    copied[16:48] = table[16:48]  # that it has the same digest of a schema is no proof
+    assert open_table(library, client, closed(copied), 2.0, room.raw) == FINGERPRINT
+    assert open_table(library, client, closed(copied)[:-1], 2.0, room.raw) == DAMAGED

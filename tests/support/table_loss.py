@@ -1,0 +1,165 @@
+"""The loss of a table for clients: a twin of the one in C, from channels that are written down as fractions.
+
+A channel has a row of probabilities for each symbol or bucket. Where it is small, the probabilities of all reports are counted
+by what the kernels do with a draw, with the tables of a field as they are, so that tables that are no field are seen as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+from .client_tables import read
+
+WORD = 1 << 64
+ENUMERABLE = 4096  # reports of one symbol, at most
+RESPONSES, SKETCHES = (1, 5, 6), (6, 7, 8)
+Channel = list[dict[Any, Fraction]]
+
+
+class Asked:
+    """A question that is asked, with the integers of its coins."""
+
+    def __init__(self, table: dict, number: int) -> None:
+        places, self.more, self.kind, self.bits, _, self.name, *integers, _, _ = table["questions"][number]
+        self.first, self.second, _ = integers
+        self.k = math.prod(table["parts"][place][1] for place in places)
+        if self.kind in SKETCHES:
+            (_, self.k, _, self.codes, self.order, self.length, *_), self.field, _ = self.more
+
+    @property
+    def ratio(self) -> Fraction:
+        """Largest ratio of two probabilities of one report, by formulas."""
+        words = 1 << self.bits
+        if self.kind in RESPONSES:
+            return Fraction(self.first + self.second, self.second)
+        if self.kind in (2, 3):
+            return Fraction(WORD - self.first, self.first) ** (2 if self.kind == 2 else 1)
+        odds = Fraction(self.first, words - self.first)
+        if self.kind == 4:
+            odds *= Fraction(self.k - self.second, self.second)
+        if self.kind == 8:
+            power = self.order ** (self.length - 1)
+            odds *= power / Fraction(power - 1, self.order - 1)
+        return max(odds, 1 / odds)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the channel can be enumerated."""
+        sizes = {2: 1 << min(self.k, 64), 3: 1 << min(self.k, 64), 7: self.codes if self.kind == 7 else 0}
+        sizes[4] = math.comb(self.k, self.second) if self.kind == 4 and self.k < 40 else ENUMERABLE
+        sizes[8] = self.codes if self.kind == 8 else 0
+        return self.k * sizes.get(self.kind, self.k) <= ENUMERABLE
+
+    def channel(self) -> Channel:
+        """Return the probability of every report for every symbol."""
+        k, words = self.k, 1 << self.bits
+        if self.kind in RESPONSES:
+            rest = Fraction(self.second, words)
+            return [{y: rest + Fraction(self.first, words) * (x == y) for y in range(k)} for x in range(k)]
+        if self.kind in (2, 3):
+            other = Fraction(self.first, WORD)
+            own = 1 - other if self.kind == 2 else Fraction(1, 2)
+            chance = {x: [own if i == x else other for i in range(k)] for x in range(k)}
+            return [
+                {
+                    bits: math.prod(p if bit else 1 - p for p, bit in zip(chance[x], bits, strict=True))
+                    for bits in product((0, 1), repeat=k)
+                }
+                for x in range(k)
+            ]
+        heads = Fraction(self.first, words)
+        if self.kind == 4:
+            inside, outside = heads / math.comb(k - 1, self.second - 1), (1 - heads) / math.comb(k - 1, self.second)
+            sets = list(combinations(range(k), self.second))
+            return [{chosen: inside if x in chosen else outside for chosen in sets} for x in range(k)]
+        draw = self._hadamard if self.kind == 7 else self._projective
+        rows = []
+        for x in range(k):
+            row: dict[Any, Fraction] = {}
+            for weight, codes in zip((heads, 1 - heads), draw(x), strict=True):
+                for code, times in codes.items():
+                    row[code] = row.get(code, Fraction()) + weight * times / codes.total()
+            rows.append(row)
+        return rows
+
+    def _hadamard(self, x: int) -> list[Counter]:
+        """Return how often each code is reported, with heads and with tails, over all codes that can be drawn."""
+        row, found = x + 1, [Counter(), Counter()]
+        for tails, code in product((0, 1), range(self.codes)):
+            odd = (code & row).bit_count() % 2
+            found[tails][code ^ (row & -row if odd != tails else 0)] += 1
+        return found
+
+    def _projective(self, x: int) -> list[Counter]:
+        """Return how often each point is reported, with heads and with tails, over all points and vectors that can be drawn."""
+        q, last = self.order, self.length - 1
+        first = [(q**i - 1) // (q - 1) for i in range(self.length + 1)]
+        if self.field:
+            total, times, negative, inverse = (table.tolist() for table in self.field)
+        else:
+            total = [[(a + b) % q for b in range(q)] for a in range(q)]
+            times = [[a * b % q for b in range(q)] for a in range(q)]
+            negative, inverse = [-a % q for a in range(q)], [pow(a, q - 2, q) for a in range(q)]
+
+        def digits(value: int, n: int) -> list[int]:
+            return [value // q**i % q for i in range(n)]
+
+        def elements(point: int, n: int) -> list[int]:
+            r = max(i for i in range(n) if first[i] <= point)
+            return [*digits(point - first[r], r), 1, *[0] * (n - r - 1)]
+
+        vector = elements(x, self.length)
+        r = max(i for i, a in enumerate(vector) if a)
+        found = [Counter(), Counter()]
+        for goal, draws in ((0, first[last]), (1, q**last)):
+            for draw in range(draws):
+                z = digits(draw, last) if goal else elements(draw, last)
+                others = 0
+                for i in range(r):
+                    others = total[others][times[vector[i]][z[i]]]
+                z.insert(r, total[goal][negative[others]])
+                top = max((i for i, a in enumerate(z) if a), default=-1)
+                factor = inverse[z[top]]
+                found[goal][first[top] + sum(times[factor][z[i]] * q**i for i in range(top))] += 1
+        return found
+
+
+def ratio_of(channel: Channel) -> Fraction | float:
+    """Return the largest ratio of two probabilities of one report; infinity if a report excludes a symbol."""
+    worst = Fraction(1)
+    for report in set().union(*channel):
+        chances = [row.get(report, Fraction()) for row in channel]
+        if max(chances) > 0:
+            if min(chances) == 0:
+                return math.inf
+            worst = max(worst, max(chances) / min(chances))
+    return worst
+
+
+def log(ratio: Fraction | float) -> Decimal:
+    """Return a logarithm with 60 digits."""
+    if ratio == math.inf:
+        return Decimal("Infinity")
+    with localcontext(prec=80):
+        return (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+
+
+def loss_of(table: bytes, *, enumerated: bool = False) -> Decimal:
+    """Return the loss of a person by the table: of the answers that lose most, in all turns.
+
+    Equal names have equal keys, so that nothing bounds what their reports say together. With `enumerated`, channels of small
+    questions are written down.
+    """
+    found = read(table)
+    asked = [Asked(found, i) for i in range(len(found["questions"]))]
+    if len({question.name for question in asked}) < len(asked):
+        return Decimal("Infinity")
+    turns = found["turns"][1] if found["waves"] not in (0, 0xFFFF) else 1
+    losses = [log(ratio_of(one.channel()) if enumerated and one.is_small else one.ratio) for one in asked]
+    with localcontext(prec=80):
+        return turns * sum(sorted(losses)[-found["answers"] :])
