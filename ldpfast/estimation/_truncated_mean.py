@@ -15,6 +15,7 @@ from .._typing import Floats
 from ..domains import Reals
 from ..mechanisms import Laplace, SignBit
 from ..results import BoundedSum, Estimate, IntervalRule, Normal
+from ..results._comparison import hypotenuse
 from .protocols import FEW_REPORTS, Problem, warn_few
 
 
@@ -48,7 +49,7 @@ class MeanSquaredError(NamedTuple):
         return self.sampling + self.noise + self.squared_bias
 
 
-LEAST_TAIL = 1e-15
+LEAST_TAIL = 1e-15  # so that margins are finite
 
 
 @dataclass(frozen=True)
@@ -80,26 +81,18 @@ class RareRecords:
     by_coordinate: ClassVar[bool] = True
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
-        tail = np.clip(tail, LEAST_TAIL, 1 - LEAST_TAIL)  # finite margins
-        more = (
-            Normal(self.bias).bounds(value, stderr, tail)[1] - Normal().bounds(value, stderr, tail)[1]
-        )  # for the bias
+        tail = np.clip(tail, LEAST_TAIL, 1 - LEAST_TAIL)
+        for_bias = Normal(self.bias).bounds(value, stderr, tail)[1] - Normal().bounds(value, stderr, tail)[1]
         if self.noise:
             records = np.sqrt(np.maximum(np.square(stderr) - self.noise**2, 0.0))
             rule = BoundedSum.of_mean(np.clip(value, *self.span), *self.span, self.n)
             down, up = rule.bounds(np.zeros_like(value), records, tail)
             margin = Normal().bounds(np.array(0.0), np.array(self.noise), tail)[1]
-            below, above = _added(margin, -down), _added(margin, up)
+            below, above = hypotenuse(margin, -down), hypotenuse(margin, up)
         else:
             limits = self.raw.bounds(value, stderr, tail)
             below, above = value - limits[0], limits[1] - value
-        return value - below - more, value + above + more
-
-
-def _added(x: Floats, y: Floats) -> Floats:
-    """Return two margins, added in squares; they are negative for tails above a half."""
-    square = np.abs(x) * x + np.abs(y) * y
-    return np.asarray(np.sign(square) * np.sqrt(np.abs(square)))
+        return value - below - for_bias, value + above + for_bias
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Recovered:
         a, b = np.asarray(self.a.value), np.asarray(self.b.value)
         low_a, high_a = self.a.rule.bounds(a, np.asarray(self.a.stderr), tail)
         low_b, high_b = self.b.rule.bounds(b, np.asarray(self.b.stderr), tail)
-        return value - _hypotenuse(a - low_a, high_b - b), value + _hypotenuse(high_a - a, b - low_b)
+        return value - hypotenuse(a - low_a, high_b - b), value + hypotenuse(high_a - a, b - low_b)
 
     @property
     def has_tails(self) -> bool:
@@ -71,7 +71,7 @@ class Recovered:
         margin = np.asarray(side * (limit - value), np.float64)
 
         def both(x: Floats) -> tuple[Floats, Floats]:
-            y = _hypotenuse(margin, -x)
+            y = hypotenuse(margin, -x)
             of_a = rules[0].tails(a, np.asarray(self.a.stderr), a + side * x, side)
             return of_a, rules[1].tails(b, np.asarray(self.b.stderr), b - side * y, -side)
 
@@ -94,7 +94,7 @@ class Recovered:
         return low_a - high_b, high_a - low_b
 
 
-def _hypotenuse(x: Floats, y: Floats) -> Floats:
+def hypotenuse(x: Floats, y: Floats) -> Floats:
     """Return the root of the sum of two squares; margins are negative for tails above a half, and so is the result then."""
     with np.errstate(invalid="ignore"):
         square = np.abs(x) * x + np.abs(y) * y

@@ -322,10 +322,8 @@ VALID = (0.95, 1.0)  # Clopper-Pearson: for every n
 HALF = (0.5, 1.0)  # an upper bound on a median
 LESS = (0.9, HIGH)  # documented: curved likelihoods have less coverage
 
-RARE = [
-    (2, 20.0, "optimal", "laplace"),
-    (3, 20.0, "optimal", "laplace"),
-]  # the worst distribution has 1.4 large records of 100
+# The worst distribution has 1.4 large records of 100.
+RARE = [(2, 20.0, "optimal", "laplace"), (3, 20.0, "optimal", "laplace")]
 WORST = [
     (2, 1.0, "paper", "laplace"),
     (2, 1.0, "optimal", "laplace"),
