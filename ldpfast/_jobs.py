@@ -24,7 +24,8 @@ from ._person_keys import PersonKeys, Persons
 from .domains import Reals
 from .domains._domain import Domain
 from .estimation import GaussianMean, NewtonStep
-from .mechanisms._records import RecordPiece, Records, name_of
+from .mechanisms import RecordPiece, Records
+from .mechanisms._records import name_of
 from .reports import Counts, GroupedAggregator, aggregator_of, recipe_of
 
 FAN_IN = 16  # counts that one task merges

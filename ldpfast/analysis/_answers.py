@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._typing import Floats
-from ..designs import Design
-from ..designs._reading import codes_of, mechanism_of
-from ..mechanisms._decoding import decoding_of
+from ..designs import Design, codes_of, mechanism_of
+from ..mechanisms import decoding_of
 from ._likelihood import Likelihood
 from ._rows import Rows
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._labels import require_one_index
 from .._typing import Floats
-from ..designs._clusters import Sample, read_clusters
+from ..designs import Sample, read_clusters
 from ..mechanisms import Mechanism
 from ..results import Estimate
 from ._leverage import jackknife_covariance

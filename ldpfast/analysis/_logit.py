@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._labels import require_one_index
 from .._typing import Floats
-from ..designs import Design
-from ..designs._clusters import Sample, read_clusters
+from ..designs import Design, Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate, TestResult
 from ._answers import Answers
 from ._likelihood import Likelihood

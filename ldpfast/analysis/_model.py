@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray, Floats
-from ..designs._clusters import Sample
+from ..designs import Sample
 from ..privacy import Guarantee
 from ..results import IntervalRule, LabeledEstimate, Normal, People, StudentT
 from ._prediction import Prediction

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._labels import require_one_index
 from .._typing import AnyArray, Floats
-from ..designs._clusters import Sample, read_clusters
+from ..designs import Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate
 from ._answers import Answers
 from ._likelihood import Likelihood

@@ -238,7 +238,7 @@ def _exceeds(weights: Floats, noncentrality: Floats, limit: float) -> float:
 
 def _covariance(mechanism: Mechanism, share: Floats) -> Floats:
     """Return the covariance of the decoded report of a person who is drawn from a population with some shares."""
-    from ..mechanisms._decoding import decoding_of
+    from ..mechanisms import decoding_of
     from ..survey._mechanisms import SymbolMechanism
     from ..survey._shares import Shares
 

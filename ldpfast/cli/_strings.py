@@ -12,7 +12,7 @@ from .._extras import optional
 from .._table import printable
 from ..estimation import HeavyHitters, HeavyHittersEstimate
 from ..files import FileTable
-from ..mechanisms._records import Records
+from ..mechanisms import Records
 from ._arguments import console, generator
 
 OTHERS = ("by", "lower", "upper", "categories")  # options of questions with another kind of answer

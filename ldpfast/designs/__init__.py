@@ -14,7 +14,11 @@ from ._binary import (
     warner,
 )
 from ._bits import BitChannel
+from ._clusters import Sample as Sample
+from ._clusters import read_clusters as read_clusters
 from ._design import Design
+from ._reading import codes_of as codes_of
+from ._reading import mechanism_of as mechanism_of
 from ._two_samples import unrelated_question_two_samples
 
 __all__ = [

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._labels import require_one_index
 from .._warnings import warn
-from ..results import DoubtfulWarning, Estimate, Normal
-from ..results._fieller import Fieller
+from ..results import DoubtfulWarning, Estimate, Fieller, Normal
 from ._binary import crosswise
 
 CERTAIN = 3.0  # standard errors by which the attentive share must be above 0

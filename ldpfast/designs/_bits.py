@@ -13,8 +13,7 @@ from .. import _check
 from .._labels import in_order
 from .._typing import Floats
 from ..privacy import Channel, Guarantee
-from ..results import Binomial, Debiasing, Estimate
-from ..results._estimate import MAX_COVARIANCES
+from ..results import MAX_COVARIANCES, Binomial, Debiasing, Estimate
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._labels import require_one_index
 from .._typing import Floats
-from ..mechanisms._decoding import decoding_of
-from ..results import Estimate, Normal
-from ..results._fieller import Fieller
+from ..mechanisms import decoding_of
+from ..results import Estimate, Fieller, Normal
 from ._from_reports import from_reports
 from ._known_values import coded, flags_of, guarantee_of, rates_of, values_of, warn_rare, weights_of_flags
 

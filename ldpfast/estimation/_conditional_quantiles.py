@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._labels import require_one_index
 from .._typing import AnyArray, Floats
-from ..mechanisms._decoding import decoding_of
+from ..mechanisms import decoding_of
 from ..results import Estimate
 from ._known_values import coded, flags_of, guarantee_of, rates_of, values_of, warn_rare, weights_of_flags
 from ._weighted_curve import Curve, estimate_of, in_parts, probabilities_of, taken

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 
 from .._labels import require_one_index
 from .._typing import Floats
-from ..designs._reading import codes_of, mechanism_of
-from ..mechanisms._decoding import decoding_of
+from ..designs import codes_of, mechanism_of
+from ..mechanisms import decoding_of
 from ..privacy import compose
-from ..results import BoundedSum, Estimate
-from ..results._estimate import MAX_COVARIANCES
+from ..results import MAX_COVARIANCES, BoundedSum, Estimate
 
 MAX_ENTRIES = 1 << 22  # of the table that decodes all combinations of codes
 

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check, _threads
 from .._typing import AnyArray, Floats
 from ..privacy import Guarantee
-from ..results import Estimate
-from ..results._intervals import ONE_SIGMA
+from ..results import ONE_SIGMA, Estimate
 
 T = TypeVar("T")
 

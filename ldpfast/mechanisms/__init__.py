@@ -6,6 +6,7 @@ from . import _smoothed_bins as _smoothed_bins
 from ._base import Mechanism
 from ._bins import Bins
 from ._choice import for_ball, for_box, for_categories, for_interval
+from ._decoding import decoding_of as decoding_of
 from ._finite_channel import FiniteChannel
 from ._gradient import Gradient
 from ._hadamard_response import HadamardResponse
@@ -14,6 +15,7 @@ from ._l2_ball import L2Ball
 from ._laplace import Laplace
 from ._laplace_one_hot import LaplaceOneHot
 from ._laplace_vector import LaplaceVector
+from ._law import Law as Law
 from ._linf_ball import LinfBall
 from ._priv_unit import PrivUnit
 from ._projective_geometry_response import ProjectiveGeometryResponse
@@ -21,6 +23,9 @@ from ._query import Query
 from ._randomized_response import RandomizedResponse
 from ._rank_codebook import RankCodebook
 from ._ranked_signs import RankedSigns
+from ._recipe import RecordRecipe as RecordRecipe
+from ._records import RecordPiece as RecordPiece
+from ._records import Records as Records
 from ._residue import Residue
 from ._sampled_cube import SampledCube
 from ._sign_bit import SignBit

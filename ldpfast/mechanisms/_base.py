@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from .. import _schema
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
-from ..privacy import Channel
-from ..privacy._two_level import TwoLevel
+from ..privacy import Channel, TwoLevel
 from ..reports import Codes, Counted, Decoding, Format, Label, Question
 from ..results import AnyDebiasing, Estimate, MatrixDebiasing
 from ._draws import Counts as PeoplePer

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _check
 from .._formulas import half_space_constants
 from .._typing import Floats
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Decoding
 from ._law import Law
 

@@ -11,7 +11,7 @@ from .. import _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Decoding, Vectors
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale, half_space_constant

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import AnyArray, Floats
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Decoding, Format
 from ..results import AnyDebiasing
 from ._draws import Counts, multinomial, shares_of

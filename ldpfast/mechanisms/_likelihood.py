@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Domain
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Decoding, recipe_of
 from ._base import Mechanism
 from ._choice import for_ball

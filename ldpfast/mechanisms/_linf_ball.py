@@ -13,7 +13,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Bits, Decoding
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism

@@ -9,7 +9,7 @@ from functools import lru_cache
 from .. import _check, _coins
 from .._core import privatize
 from ..domains import Ball
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Directions
 from ._base import Mechanism
 from ._half_space import DirectionLaw, check_ball, check_scale

@@ -17,7 +17,7 @@ from .._core import privatize
 from .._described import chooses_again
 from .._typing import Floats
 from ..domains import Ball
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import FrameSigns
 from ._base import Mechanism
 from ._half_space import DirectionLaw, check_ball, check_scale, half_space_constant

@@ -17,10 +17,8 @@ from .._person_keys import PIECE_ROWS, QuestionKeys, is_personal, value_fields
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray, Floats
 from ..domains import FLOAT64, Categories, Clipped, Domain
-from ..privacy import Guarantee
-from ..privacy._two_level import TwoLevel
-from ..reports import Codes, Counted, Counts, Decoding, Format, Label, Recipe, _labels
-from ..reports._recipe import StateLayout
+from ..privacy import Guarantee, TwoLevel
+from ..reports import Codes, Counted, Counts, Decoding, Format, Label, Recipe, StateLayout, _labels
 from ..results import AnyDebiasing, Estimate, line_of
 from ._draws import Counts as PeoplePer
 from ._kernel import Kernel

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _coins
 from .._typing import AnyArray, Floats
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Decoding
 from ..results import Debiasing
 from ._draws import Counts, bincount, heads, uniform

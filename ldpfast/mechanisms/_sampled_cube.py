@@ -16,7 +16,7 @@ from .._core import privatize
 from .._described import chooses_again
 from .._typing import AnyArray, Floats
 from ..domains import Ball
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Bits, Decoding, Format, SampledSigns
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism

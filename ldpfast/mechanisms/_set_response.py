@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check, _coins
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Codes, Counted, Decoding
 from ..results import Debiasing, Estimate, SupportDebiasing
 from ._base import Mechanism

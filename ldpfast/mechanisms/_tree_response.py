@@ -14,7 +14,7 @@ from .. import _check
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Codes, Decoding
 from ..results import Debiasing
 from ._base import Mechanism

@@ -12,7 +12,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Bits, Decoding
 from ..results import Debiasing
 from ._base import Mechanism

@@ -18,7 +18,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Interval
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Codes, Decoding
 from ..results import NumberDebiasing
 from ._base import Mechanism

@@ -35,6 +35,7 @@ from ._one_at_random import release_one_at_random
 from ._rounds import compose_rounds
 from ._shuffling import shuffled, shuffled_delta
 from ._sums import summed, summed_delta
+from ._two_level import TwoLevel as TwoLevel
 
 __all__ = [
     "Channel",

@@ -26,7 +26,9 @@ from ._labels import SCHEMA_KEY as SCHEMA_KEY
 from ._labels import Label as Label
 from ._labels import check_table_schema as check_table_schema
 from ._question import Question
+from ._question import Result as Result
 from ._recipe import Recipe as Recipe
+from ._recipe import StateLayout as StateLayout
 from ._recipe import recipe_of as recipe_of
 from ._signs import SampledSigns as SampledSigns
 from ._vectors import Vectors

@@ -8,11 +8,13 @@ from ._debiasing import Debiasing, MatrixDebiasing
 from ._debiasing import NumberDebiasing as NumberDebiasing
 from ._debiasing import SupportDebiasing as SupportDebiasing
 from ._debiasing import line_of as line_of
+from ._estimate import MAX_COVARIANCES as MAX_COVARIANCES
 from ._estimate import SHARES as SHARES
 from ._estimate import Estimate, LabeledEstimate
 from ._estimate import guarantee_text as guarantee_text
 from ._fieller import Fieller as Fieller
 from ._intervals import NORMAL_FROM as NORMAL_FROM
+from ._intervals import ONE_SIGMA as ONE_SIGMA
 from ._intervals import Binomial as Binomial
 from ._intervals import BoundedSum
 from ._intervals import IntervalRule as IntervalRule

@@ -11,8 +11,7 @@ import numpy as np
 
 from .. import _check
 from .._typing import Floats
-from ..results import Estimate
-from ..results._intervals import ONE_SIGMA
+from ..results import ONE_SIGMA, Estimate
 from ._answers import Answer, answer_like
 from ._number_columns import NumberColumn, number_of, texts_of
 from ._questions import ColumnQuestion

@@ -17,8 +17,7 @@ from .._extras import optional
 from .._typing import AnyArray
 from ..mechanisms import Mechanism, SketchResponse
 from ..privacy import Guarantee
-from ..reports import Counts, Label, Recipe, recipe_of
-from ..reports._recipe import StateLayout
+from ..reports import Counts, Label, Recipe, StateLayout, recipe_of
 from ..results import Occasion
 from . import _counts, _design, _messages
 from ._answer_coins import AnswerCoins, Round

@@ -16,9 +16,7 @@ from .._described import from_dict as described
 from .._frames import Groups, read_by, require_one_index, whole_column
 from .._person_keys import NO_SERIES, PIECE_ROWS, PersonKeys, is_personal
 from .._typing import AnyArray
-from ..mechanisms import RandomizedResponse
-from ..mechanisms._recipe import RecordRecipe
-from ..mechanisms._records import RecordPiece, Records
+from ..mechanisms import RandomizedResponse, RecordPiece, RecordRecipe, Records
 from ..privacy import Channel, Guarantee
 from ..reports import Codes, Counted, Counts, Label, Question, recipe_of
 from ..reports._labels import messages_of

@@ -16,8 +16,17 @@ from ..mechanisms import Mechanism
 from ..mechanisms._moments import Moments
 from ..privacy import Guarantee
 from ..reports import Bits, Codes, Counted, Format, recipe_of
-from ..results import Binomial, BoundedSum, CodeCounts, Debiasing, Estimate, Fieller, IntervalRule, Normal
-from ..results._estimate import MAX_COVARIANCES
+from ..results import (
+    MAX_COVARIANCES,
+    Binomial,
+    BoundedSum,
+    CodeCounts,
+    Debiasing,
+    Estimate,
+    Fieller,
+    IntervalRule,
+    Normal,
+)
 from ._covariance import Covariance
 from ._mechanisms import SymbolMechanism
 from ._sums import Cells, Sums

@@ -17,10 +17,10 @@ from .._person_keys import QuestionKeys, category_fields
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..mechanisms import Mechanism, RandomizedResponse
-from ..mechanisms._law import CHANNEL_ENTRIES, Law
+from ..mechanisms import Law, Mechanism, RandomizedResponse
+from ..mechanisms._law import CHANNEL_ENTRIES
 from ..mechanisms._response import one_hot
-from ..privacy._two_level import TwoLevel
+from ..privacy import TwoLevel
 from ..reports import Codes, Decoding
 from ..results import Debiasing
 from ._covariance import Covariance

@@ -14,11 +14,9 @@ from ... import _check, _schema
 from ..._typing import AnyArray
 from ..._warnings import warn
 from ...domains import Clipped, Domain
-from ...mechanisms import Mechanism
+from ...mechanisms import Mechanism, RecordRecipe
 from ...mechanisms._kernel import Kernel
-from ...mechanisms._recipe import RecordRecipe
-from ...reports import Counted, Format, Label, Question, recipe_of
-from ...reports._question import Result
+from ...reports import Counted, Format, Label, Question, Result, recipe_of
 from ...results import Estimate, SmallSampleWarning
 
 CLIPPED_ROWS = 1 << 17  # records that are counted at a time

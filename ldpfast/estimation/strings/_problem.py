@@ -7,7 +7,7 @@ from abc import abstractmethod
 from ... import _check
 from ...domains import Strings
 from ...mechanisms import SketchResponse
-from ...reports._question import Result
+from ...reports import Result
 from ..protocols import Problem
 
 
