@@ -8,7 +8,7 @@ are reproducible and meant for simulation and tests.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,11 @@ from . import _check
 from ._core.stream import Stream, StreamId, raw
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from numpy.random import BitGenerator, Generator, SeedSequence
 
-    from ._typing import RNGLike
+    from ._person_keys import PersonKeys
+
+    RNGLike: TypeAlias = PersonKeys | int | np.integer | SeedSequence | Generator | BitGenerator | None
 
 
 def open_stream(rng: RNGLike | Stream) -> Stream:

@@ -21,7 +21,7 @@ from ._noise import MAX_NOISE, laplace_numbers
 from ._records import PIECE_NUMBERS, array, invalid_error
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 MAX_BINS = 1 << 26  # number of cells
 MAX_AXES = 32

@@ -27,7 +27,7 @@ from ._m_sampler import PRIORS, MonotoneEM, Prior, Uniforms, check_epsilon
 from ._quantile import weights
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 UNITS = 1 << 20  # integer steps in the width of psi
 LEVELS = 64  # steps of the distance in the width of psi that have different weights

@@ -24,7 +24,7 @@ from ._noise import FINE, Noise
 from ._records import PIECE_NUMBERS, array, invalid_error
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from ._records import array
 from ._smooth_release import smooth_quantile
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 TOP = 1 << 62  # largest weight
 PRIORS, METHODS = ("uniform", "cauchy"), ("exponential", "smooth-sensitivity")

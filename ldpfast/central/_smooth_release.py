@@ -30,7 +30,7 @@ from ._smooth_sensitivity import (
 )
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 
 def _calibrate_rounded(epsilon: float, delta: float) -> tuple[float, float]:

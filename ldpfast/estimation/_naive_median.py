@@ -14,7 +14,7 @@ from ..mechanisms import Laplace
 from ..results import Estimate, Normal
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 
 def naive_median(

@@ -19,7 +19,7 @@ from ..results import ClippedWarning, Estimate, SmallSampleWarning
 from .sgd import GradientDescent, NewtonStep
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 base = optional("sklearn.base", "sklearn")
 METHODS = ("auto", "newton", "sgd")

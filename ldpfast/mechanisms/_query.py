@@ -14,7 +14,7 @@ from .._typing import AnyArray
 from ._base import Mechanism
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 MAX_SERIAL = (1 << 63) - 1
 MAX_BYTES = 1 << 20  # of an answer

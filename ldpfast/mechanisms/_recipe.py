@@ -30,7 +30,7 @@ from ._single import EXACT, SingleRecord
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 PIECE_BYTES = 1 << 20  # bytes of records per piece, so that a piece stays in cache for all steps
 

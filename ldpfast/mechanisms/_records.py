@@ -14,7 +14,7 @@ from .._frames import By, group_columns, package_of, pieces, read_by, values_of
 from .._person_keys import is_personal
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..reports import MAX_REPORTS, Aggregator, Question, aggregator_with, recipe
 from ._draws import multinomial
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 SUM_ERROR = 1e-9  # of shares, from rounding
 

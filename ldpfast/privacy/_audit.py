@@ -13,7 +13,7 @@ from .._limits import clopper_pearson
 from ._numbers import Floats
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 BINS = 64  # for reports that seldom occur twice
 FREQUENT = 20  # least number of occurrences, in both first halves, of a report that can be a bin of its own

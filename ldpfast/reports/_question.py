@@ -19,8 +19,8 @@ from ._grouped import GroupedAggregator, aggregator_of
 from ._grouped_results import GroupedResults
 
 if TYPE_CHECKING:
+    from .._random import RNGLike
     from .._table import Table
-    from .._typing import RNGLike
 
 Result = TypeVar("Result", covariant=True)
 

@@ -13,8 +13,8 @@ from ..results import Occasion
 
 if TYPE_CHECKING:
     from .._frames import Groups
+    from .._random import RNGLike
     from .._table import Table
-    from .._typing import RNGLike
     from ._labels import Label
 
 Held = TypeVar("Held", covariant=True)

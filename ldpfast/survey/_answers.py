@@ -16,7 +16,7 @@ from ..results import Estimate, People, TestResult, WithGaps, guarantee_text
 from ._hypotheses import goodness_of_fit
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
     from ._columns import QuestionColumn
     from ._shares import Shares
 

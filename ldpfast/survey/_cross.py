@@ -22,7 +22,7 @@ from ._shares import Shares
 from ._sums import Cells
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 
 @dataclass(frozen=True, init=False, repr=False)

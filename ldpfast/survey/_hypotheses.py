@@ -22,7 +22,7 @@ from ._covariance import Covariance
 from ._distribution import Distribution, Precision, common, distribution
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
     from ._answers import Answer
     from ._cross import CrossAnswer
 

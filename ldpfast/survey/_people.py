@@ -24,7 +24,7 @@ from ._counts import LABEL, combine, count_groups, count_rows
 from ._persons import person_answers
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
     from ._recipe import SurveyRecipe
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from .._frames import Groups
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 
 @dataclass(frozen=True, eq=False)

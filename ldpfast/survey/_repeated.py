@@ -33,7 +33,7 @@ from ._survey import Survey
 from ._two_responses import TwoResponses
 
 if TYPE_CHECKING:
-    from .._typing import RNGLike
+    from .._random import RNGLike
 
 
 @dataclass(frozen=True)

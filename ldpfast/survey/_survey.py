@@ -29,8 +29,8 @@ from ._result import SurveyResult
 from ._versions import Loss, loss_of, revised
 
 if TYPE_CHECKING:
+    from .._random import RNGLike
     from .._table import Table
-    from .._typing import RNGLike
 
 LATER_OPTIONS = {"waves": None, "turns": 1, "open_ended": False, "revision": 1, "wave": None}  # and their defaults
 

@@ -29,7 +29,7 @@ from ._simulation import ask, simulate
 from ._storage import load, save
 
 if TYPE_CHECKING:
-    from ..._typing import RNGLike
+    from ..._random import RNGLike
 
 METHODS = ("robust", "paper", "efficient", "robust-pairs", "efficient-pairs")
 LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40  # range of sigma; largest mu_bound / sigma and sigma_max / sigma_min

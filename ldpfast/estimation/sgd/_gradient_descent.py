@@ -23,7 +23,7 @@ from ._average import Average
 from ._examples import InOrder, Shuffled, examples_of
 
 if TYPE_CHECKING:
-    from ..._typing import RNGLike
+    from ..._random import RNGLike
 
 # Measured: for a smaller eta0 curvature n^(1 - exponent), random scaling underestimates the spread of the positions.
 MIXED = 50.0

@@ -28,7 +28,7 @@ from ._local_fit import Crossing, Sums, crossing, join
 from ._segments import Segments
 
 if TYPE_CHECKING:
-    from ..._typing import RNGLike
+    from ..._random import RNGLike
 
 PIECE_ROWS = 1 << 17  # records that are checked and then processed while they are in cache
 HEAPED_ROWS = 10_000  # records among which equal ones are counted

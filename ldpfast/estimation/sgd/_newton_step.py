@@ -28,7 +28,7 @@ from ._gradient_descent import GradientDescent
 from ._step_bias import step_bias
 
 if TYPE_CHECKING:
-    from ..._typing import RNGLike
+    from ..._random import RNGLike
 
 STEP_SHARE, HESSIAN_SHARE = 0.25, 0.15  # shares of the people who take steps, and who report their Hessian
 # Measured: with a larger noise of the Hessian, relative to its smallest eigenvalue, the error of the estimate increases.
