@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.stream import Stream
 from .._core.survey import Column
 from .._person_keys import ID_BYTES, PersonKeys
-from ..reports import recipe_of
 from ._client_table import check_optional
+from ._layout import SurveyLayout
 from ._ledger import Ledger, Parts
 from ._persons import person_answers
-
-if TYPE_CHECKING:
-    from ._survey import Survey
 
 
 class Report(NamedTuple):
@@ -60,7 +57,12 @@ class SurveyClient:
     """
 
     def __init__(
-        self, survey: Survey, secret: bytes | None, person: int | str | bytes | None, ledger: Ledger | None = None
+        self,
+        asked: SurveyLayout,
+        in_wave: Callable[[int], SurveyLayout],
+        secret: bytes | None,
+        person: int | str | bytes | None,
+        ledger: Ledger | None = None,
     ) -> None:
         if (secret is None) != (person is None):
             raise ValueError("secret and person must be given together")
@@ -69,19 +71,20 @@ class SurveyClient:
         if ledger is not None and secret is not None:
             raise ValueError("secret and person must be left out with a ledger, which has a secret of its own")
         if secret is None and ledger is None:
-            if survey.waves is not None:
+            if asked.series.panel is not None:
                 raise ValueError(
                     "secret and person, or a ledger, must be given for a survey with waves: they decide the turns"
                 )
-            if recipe_of(survey).series.rounds is not None:
+            if asked.series.rounds is not None:
                 raise ValueError(
                     "secret and person, or a ledger, must be given for a round of a survey: permanent answers depend on them"
                 )
-        check_optional(recipe_of(survey).declared)
-        self._survey, self._ledger = survey, ledger
+        check_optional(asked.declared)
+        self._asked, self._asked_in = asked, in_wave
+        self._ledger = ledger
         self._keys = None if person is None or secret is None else PersonKeys(secret, [person])
         if ledger is not None:
-            self._secret = ledger.secret(survey)
+            self._secret = ledger.secret(asked)
             self._keys = PersonKeys(self._secret, [ALONE])
 
     def is_turn(self, wave: int | None = None) -> bool:
@@ -97,34 +100,36 @@ class SurveyClient:
         TypeError, ValueError
             If the survey has no such wave.
         """
-        survey = self._survey
-        series = recipe_of(survey).series
+        series = self._asked.series
         panel = series.panel
-        if panel is None or survey.wave is not None or wave is None:
+        if panel is None or series.wave is not None or wave is None:
             return self._has_turn(self._in_wave(wave))
         place = panel.place(panel.checked(wave))  # turns are those of the series: the survey of the wave is not needed
         assert self._keys is not None
         return bool(series.turns(self._keys, self._keys.persons(1))[0, place])
 
-    def _has_turn(self, survey: Survey) -> bool:
+    def _has_turn(self, asked: SurveyLayout) -> bool:
         """Return whether the person answers a survey."""
         if self._keys is None:
             return True
-        chosen = recipe_of(survey).series.in_turn(self._keys, self._keys.persons(1))
+        chosen = asked.series.in_turn(self._keys, self._keys.persons(1))
         return chosen is None or len(chosen) == 1
 
-    def _in_wave(self, wave: int | None) -> Survey:
-        """Return the survey that is answered in a wave."""
-        survey = self._survey
-        if survey.waves is None or (survey.wave is not None and wave in (None, survey.wave)):
-            if survey.waves is None and wave is not None:
+    def _in_wave(self, wave: int | None) -> SurveyLayout:
+        """Return what is asked in a wave."""
+        asked, panel = self._asked, self._asked.series.panel
+        if panel is None:
+            if wave is not None:
                 raise ValueError(f"wave must be left out for a survey without waves, got {wave!r}")
-            return survey
-        if survey.wave is not None:
-            raise ValueError(f"wave must be {survey.wave}, that of the survey, got {wave!r}")
-        if wave is None:
-            raise ValueError(f"wave must be given for a survey with {survey.waves} waves")
-        return survey.in_wave(wave)
+            return asked
+        own = asked.series.wave
+        if own is None:
+            if wave is None:
+                raise ValueError(f"wave must be given for a survey with {panel.waves} waves")
+            return self._asked_in(wave)
+        if wave not in (None, own):
+            raise ValueError(f"wave must be {own}, that of the survey, got {wave!r}")
+        return asked
 
     def answer(self, record: Mapping[str, Any], *, wave: int | None = None) -> bytes:
         """Return the report of the person.
@@ -157,19 +162,17 @@ class SurveyClient:
         """
         if not isinstance(record, Mapping):
             raise TypeError(f"record must be a mapping, got {type(record).__name__}")
-        survey = self._in_wave(wave)
-        if not self._has_turn(survey):
-            raise ValueError(f"wave must be a turn of the person, got {survey.wave}: see is_turn")
-        if record and not any(
-            (question.column or name) in record for name, question in recipe_of(survey).declared.items()
-        ):
-            names = ", ".join(repr(question.column or name) for name, question in recipe_of(survey).declared.items())
+        asked = self._in_wave(wave)
+        if not self._has_turn(asked):
+            raise ValueError(f"wave must be a turn of the person, got {asked.series.wave}: see is_turn")
+        sources = {name: column.column or name for name, column in asked.declared.items()}
+        if record and not any(source in record for source in sources.values()):
+            names = ", ".join(map(repr, sources.values()))
             raise KeyError(f"record must have at least one of the columns {names}")
-        questions = [(name, recipe_of(survey).declared[name]) for name in recipe_of(survey).columns]
-        columns = [question.read_cell(record.get(question.column or name)) for name, question in questions]
+        cells = [asked.declared[name].read_cell(record.get(sources[name])) for name in asked.columns]
         if self._ledger is not None:
-            return message(survey, self._ledger.answer(survey, self._secret, lambda: self._reports(survey, columns)))
-        return message(survey, self._reports(survey, columns))
+            return message(asked, self._ledger.answer(asked, self._secret, lambda: self._reports(asked, cells)))
+        return message(asked, self._reports(asked, cells))
 
     def report(self, record: Mapping[str, Any], *, wave: int | None = None) -> Report:
         """Return the report of the person with an id, by which a server finds out that it was sent again.
@@ -205,28 +208,27 @@ class SurveyClient:
         found = self.answer(record, wave=wave)
         if self._keys is None:
             return Report(secrets.token_bytes(ID_BYTES), found)
-        survey = self._in_wave(wave)
-        entry = recipe_of(survey).series.entry
-        occasion = found[1:9] if entry is None else entry.to_bytes(8, "little")
-        ids = self._keys.report_ids(recipe_of(survey).series.promise, occasion, self._keys.persons(1))
+        series = self._in_wave(wave).series
+        occasion = found[1:9] if series.entry is None else series.entry.to_bytes(8, "little")
+        ids = self._keys.report_ids(series.promise, occasion, self._keys.persons(1))
         return Report(ids[0].tobytes(), found)
 
-    def _reports(self, survey: Survey, columns: list[Column]) -> Parts:
+    def _reports(self, asked: SurveyLayout, cells: list[Column]) -> Parts:
         """Return the reports of the person, with the numbers of their questions."""
         if self._keys is None:
-            return first_of(Stream(), survey, columns)
-        found, answered = person_answers(recipe_of(survey), self._keys, self._keys.persons(1), columns)
+            return first_of(Stream(), asked, cells)
+        found, answered = person_answers(asked, self._keys, self._keys.persons(1), cells)
         return [(q, found[q].tobytes()) for q in np.flatnonzero(answered[0]).tolist()]
 
 
-def first_of(stream: Stream, survey: Survey, columns: list[Column]) -> Parts:
+def first_of(stream: Stream, layout: SurveyLayout, cells: list[Column]) -> Parts:
     """Return the reports of the person who is the first of a stream."""
-    sizes = recipe_of(survey).sizes
-    reports, asked = [np.zeros(size, np.uint8) for size in sizes], [np.zeros(1, np.uint8) for _ in sizes]
-    recipe_of(survey).kernel.privatize(stream, 0, columns, 0, 1, True, reports, asked)
-    return [(q, report.tobytes()) for q, (report, flag) in enumerate(zip(reports, asked, strict=True)) if flag[0]]
+    reports = [np.zeros(size, np.uint8) for size in layout.sizes]
+    flags = [np.zeros(1, np.uint8) for _ in layout.sizes]
+    layout.kernel.privatize(stream, 0, cells, 0, 1, True, reports, flags)
+    return [(q, report.tobytes()) for q, (report, flag) in enumerate(zip(reports, flags, strict=True)) if flag[0]]
 
 
-def message(survey: Survey, reports: Parts) -> bytes:
+def message(layout: SurveyLayout, reports: Parts) -> bytes:
     """Return the message with some reports."""
-    return recipe_of(survey).head + b"".join(q.to_bytes(2, "little") + report for q, report in reports)
+    return layout.head + b"".join(q.to_bytes(2, "little") + report for q, report in reports)

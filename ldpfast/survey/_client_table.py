@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _schema
 from .._core.person import cmac
@@ -19,10 +19,8 @@ from ..mechanisms import (
 from ..mechanisms._subset_selection import first_density
 from ..reports import MESSAGE_VERSION, recipe_of
 from ._columns import QuestionColumn
+from ._layout import SurveyLayout
 from ._two_responses import TwoResponses
-
-if TYPE_CHECKING:
-    from ._survey import Survey
 
 MAGIC = b"LDPCLNT\x05"  # whose last byte is the version of the table
 RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY, SUBSET_SELECTION, TWO_RESPONSES = 1, 2, 3, 4, 5
@@ -53,11 +51,10 @@ def check_optional(questions: dict[str, QuestionColumn]) -> None:
         )
 
 
-def client_table(survey: Survey) -> bytes:
+def client_table(layout: SurveyLayout) -> bytes:
     """Return the table of a survey whose questions are all optional."""
-    layout = recipe_of(survey)
     declared = list(layout.declared.values())
-    thresholds = layout.thresholds.astype("<u4").tobytes() if survey.answers == 1 else b""
+    thresholds = layout.thresholds.astype("<u4").tobytes() if layout.answers == 1 else b""
     start = _HEADER.size + len(declared) * _PART.size + len(layout.items) * _QUESTION.size + len(thresholds)
     parts, questions, rest = [], [], bytearray()
     for label, column in layout.declared.items():
@@ -68,9 +65,9 @@ def client_table(survey: Survey) -> bytes:
         rest += text
     asked = zip(layout.items, layout.places, layout.weights, layout.descriptions, strict=True)
     for q, (item, places, weight, description) in enumerate(asked):
-        name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(survey.mechanisms[item.name])
+        name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(layout.mechanisms[q])
         numbers, at = struct.pack(f"<{len(places)}H", *places), start + len(rest)
-        mechanism = survey.mechanisms[item.name]
+        mechanism = layout.mechanisms[q]
         if isinstance(mechanism, TwoResponses):
             numbers += _SECOND.pack(*_coin_of(mechanism.second)[1:], description)
         if isinstance(mechanism, SketchResponse):
@@ -78,17 +75,17 @@ def client_table(survey: Survey) -> bytes:
         sizes = (len(places), kind, bits, shift, at + len(numbers), len(name))
         questions.append(_QUESTION.pack(*sizes, *integers, weight, at, layout.coins[q].description))
         rest += numbers + name
-    series, turns = recipe_of(survey).series, b""
+    series, turns = layout.series, b""
     panel, rounds = series.panel, series.rounds
     if panel is not None and series.wave is not None:
         turns = _PANEL.pack(series.promise, panel.turns, panel.open_ended, series.wave)
     elif rounds is not None:
         turns = _ROUND.pack(series.promise, rounds.rounds, rounds.number)
     size = start + len(rest) + len(turns) + CHECKSUM_BYTES
-    digest = _schema.digest(survey.schema())
+    digest = _schema.digest(layout.label.schema)
     waves = 0 if panel is None else panel.waves
     waves = waves if rounds is None else IN_ROUNDS
-    numbers_of = (len(declared), len(layout.items), survey.answers, waves)
+    numbers_of = (len(declared), len(layout.items), layout.answers, waves)
     header = _HEADER.pack(MAGIC, MESSAGE_VERSION, size, digest, *numbers_of, layout.series.coins)
     body = b"".join([header, *parts, *questions, thresholds, rest, turns])
     return body + cmac(bytes(32), body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,15 @@ from ..mechanisms import Mechanism
 from ..reports import check_table_schema
 from ..reports._batches import BATCHES_KEY
 from ..reports._labels import COLUMN, binary_buffers, is_binary
+from ._layout import SurveyLayout
 from ._messages import joined_messages, message_error
-
-if TYPE_CHECKING:
-    from ._recipe import SurveyRecipe
 
 LABEL = "ldpfast"  # column with the fingerprint
 MESSAGE_FAULTS = (*FAULTS, "value")  # the last: a report that no mechanism gives
 
 
-def count(layout: SurveyRecipe, reports: Any) -> tuple[list[AnyArray], int]:
-    """Return the counts of reports in the order of `SurveyRecipe.state_layouts`, and the number of people.
+def count(layout: SurveyLayout, reports: Any) -> tuple[list[AnyArray], int]:
+    """Return the counts of reports in the order of `SurveyLayout.state_layouts`, and the number of people.
 
     Raises
     ------
@@ -45,7 +43,7 @@ def count(layout: SurveyRecipe, reports: Any) -> tuple[list[AnyArray], int]:
     raise TypeError(f"reports must be an Arrow table or a list of messages, got {type(reports).__name__}")
 
 
-def valid_messages(layout: SurveyRecipe, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
+def valid_messages(layout: SurveyLayout, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
     """Return the messages that answer a survey, in one list, and the numbers of the others by their fault."""
     faults = faults_of(layout, messages)
     numbers = np.bincount(faults, minlength=len(MESSAGE_FAULTS)).tolist()
@@ -54,7 +52,7 @@ def valid_messages(layout: SurveyRecipe, messages: Sequence[bytes]) -> tuple[lis
     return [kept] if kept else [], refused
 
 
-def faults_of(layout: SurveyRecipe, messages: Sequence[bytes]) -> NDArray[np.uint8]:
+def faults_of(layout: SurveyLayout, messages: Sequence[bytes]) -> NDArray[np.uint8]:
     """Return the number of the fault of each message in `MESSAGE_FAULTS`, 0 for a message that answers a survey."""
     joined = joined_messages(messages)
     sizes = np.array(layout.sizes, np.int64)
@@ -74,7 +72,7 @@ def faults_of(layout: SurveyRecipe, messages: Sequence[bytes]) -> NDArray[np.uin
     return faults
 
 
-def combine(layout: SurveyRecipe, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
+def combine(layout: SurveyLayout, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
     """Add counts to others, in place."""
     for number in (0, 1):
         states[number][...] += others[number]
@@ -82,7 +80,7 @@ def combine(layout: SurveyRecipe, states: Sequence[AnyArray], others: Sequence[A
         mechanism.report.combine(state, other)
 
 
-def is_possible(layout: SurveyRecipe, states: Sequence[AnyArray], n: int) -> bool:
+def is_possible(layout: SurveyLayout, states: Sequence[AnyArray], n: int) -> bool:
     """Return whether n people can have these counts."""
     counts, pairs = states[0].tolist(), states[1].tolist()
     possible = sum(counts) == n * layout.answers and all(0 <= count <= n for count in counts)
@@ -97,13 +95,13 @@ def is_possible(layout: SurveyRecipe, states: Sequence[AnyArray], n: int) -> boo
 
 
 def count_rows(
-    layout: SurveyRecipe, reports: Sequence[NDArray[np.uint8]], asked: NDArray[np.bool_], states: list[AnyArray]
+    layout: SurveyLayout, reports: Sequence[NDArray[np.uint8]], asked: NDArray[np.bool_], states: list[AnyArray]
 ) -> None:
     """Add packed reports to counts.
 
     Parameters
     ----------
-    layout : SurveyRecipe
+    layout : SurveyLayout
     reports : sequence of ndarray, shape (answers, size)
         One array per question.
     asked : ndarray of bool, shape (n, questions)
@@ -119,7 +117,7 @@ def count_rows(
 
 
 def count_groups(
-    layout: SurveyRecipe,
+    layout: SurveyLayout,
     reports: Sequence[NDArray[np.uint8]],
     asked: NDArray[np.bool_],
     members: NDArray[np.uint32],
@@ -148,11 +146,11 @@ def _counted(mechanism: Mechanism, packed: NDArray[np.uint8]) -> AnyArray:
     return mechanism.report.count(mechanism.report.arrange(mechanism.report.unpack(packed)))
 
 
-def _no_counts(layout: SurveyRecipe) -> list[AnyArray]:
+def _no_counts(layout: SurveyLayout) -> list[AnyArray]:
     return [np.zeros(shape, dtype) for shape, dtype in layout.state_layouts]
 
 
-def _count_messages(layout: SurveyRecipe, data: Any, ends: NDArray[np.int64]) -> tuple[list[AnyArray], int]:
+def _count_messages(layout: SurveyLayout, data: Any, ends: NDArray[np.int64]) -> tuple[list[AnyArray], int]:
     """Count joined messages: one pass checks them and collects the reports of each question."""
     sizes = np.array(layout.sizes, np.int64)
     questions, packed, fault = split_messages(data, ends, layout.head, sizes, layout.answers)
@@ -169,7 +167,7 @@ def _count_messages(layout: SurveyRecipe, data: Any, ends: NDArray[np.int64]) ->
     return states, len(asked)
 
 
-def _count_tables(layout: SurveyRecipe, reports: Any) -> tuple[list[AnyArray], int]:
+def _count_tables(layout: SurveyLayout, reports: Any) -> tuple[list[AnyArray], int]:
     """Count Arrow tables of reports, batch by batch."""
     pa = optional("pyarrow", "files")
     try:
@@ -192,7 +190,7 @@ def _count_tables(layout: SurveyRecipe, reports: Any) -> tuple[list[AnyArray], i
     return states, n
 
 
-def _count_batch(layout: SurveyRecipe, batch: Any, states: list[AnyArray], first: int) -> None:
+def _count_batch(layout: SurveyLayout, batch: Any, states: list[AnyArray], first: int) -> None:
     """Add a batch of a table, whose first row has the number `first`, to counts."""
     rows = batch.num_rows
     labels = set(batch.column(LABEL).unique().to_pylist())
@@ -219,7 +217,7 @@ def _count_batch(layout: SurveyRecipe, batch: Any, states: list[AnyArray], first
 
 @contextmanager
 def _named(
-    layout: SurveyRecipe,
+    layout: SurveyLayout,
     reports: Sequence[NDArray[np.uint8]],
     asked: Callable[[int], NDArray[np.bool_]],
     place: str,
@@ -229,7 +227,7 @@ def _named(
 
     Parameters
     ----------
-    layout : SurveyRecipe
+    layout : SurveyLayout
     reports : sequence of ndarray, shape (answers, size)
         One array per question.
     asked : callable
@@ -276,7 +274,7 @@ def _require_names(reports: Any, schema: Any) -> None:
         raise TypeError(f"reports with names of batches must be a whole pyarrow.Table, got {type(reports).__name__}")
 
 
-def _check_schema(layout: SurveyRecipe, schema: Any) -> None:
+def _check_schema(layout: SurveyLayout, schema: Any) -> None:
     """Raise if a table is not one of reports of a survey."""
     pa = optional("pyarrow", "files")
     check_table_schema(layout.label.schema, "survey", schema)

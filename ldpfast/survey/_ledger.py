@@ -9,14 +9,11 @@ import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _coins
 from .._schema import read_json
-from ..reports import recipe_of
-
-if TYPE_CHECKING:
-    from ._survey import Survey
+from ._layout import SurveyLayout
 
 try:
     import fcntl
@@ -94,7 +91,7 @@ class Ledger:
         """Upper bound of the loss of the person so far, as an epsilon of differential privacy."""
         return _loss(self._read())
 
-    def secret(self, survey: Survey) -> bytes:
+    def secret(self, survey: SurveyLayout) -> bytes:
         """Return the secret of the person for the series of a survey. The first call draws it.
 
         Raises
@@ -105,17 +102,17 @@ class Ledger:
         with self._alone():
             data = self._read()
             if not data:
-                series = recipe_of(survey).series.promise.hex()
+                series = survey.series.promise.hex()
                 data = {"ldpfast_ledger": VERSION, "series": series, "secret": secrets.token_hex(32), "answers": []}
                 self._write(data)
             return bytes.fromhex(_of_series(data, survey)["secret"])
 
-    def answer(self, survey: Survey, secret: bytes, make: Callable[[], Parts]) -> Parts:
+    def answer(self, survey: SurveyLayout, secret: bytes, make: Callable[[], Parts]) -> Parts:
         """Return the reports of the person, after they are stored.
 
         Parameters
         ----------
-        survey : Survey
+        survey : SurveyLayout
             That of a wave, if there are waves.
         secret : bytes
             Secret that the client was made with.
@@ -129,10 +126,10 @@ class Ledger:
             was replaced since the client was made.
         """
         with self._alone():
-            data, label = _of_series(self._read(), survey), survey.fingerprint
+            data, label = _of_series(self._read(), survey), survey.label.fingerprint
             if bytes.fromhex(data["secret"]) != secret:
                 raise ValueError("store must hold the ledger that the client was made with, got another one")
-            entry, most = recipe_of(survey).series.entry, recipe_of(survey).series.most_reports
+            entry, most = survey.series.entry, survey.series.most_reports
             same = [answer for answer in data["answers"] if answer["wave"] == entry]
             for answer in same:
                 if answer["survey"] == label:
@@ -141,7 +138,7 @@ class Ledger:
                 raise ValueError(
                     f"the survey must be the version that was answered in {_named(survey)}, got another one"
                 )
-            layout = recipe_of(survey)
+            layout = survey
             stored = {
                 (name, description): report for answer in same for _, report, name, description, _ in answer["reports"]
             }
@@ -152,7 +149,7 @@ class Ledger:
                 reports.append([q, stored.get((name, description), made.hex()), name, description, loss])
             asked = {(name, description) for _, _, name, description, _ in reports}
             before = {(name, described) for answer in data["answers"] for _, _, name, described, _ in answer["reports"]}
-            if recipe_of(survey).series.rounds is not None and before and not asked <= before:
+            if survey.series.rounds is not None and before and not asked <= before:
                 raise ValueError(
                     "the survey must ask a person in all rounds the same, got a question that is new or was revised: its "
                     "permanent answer would be a new loss"
@@ -241,19 +238,19 @@ class Ledger:
         raise TypeError("a ledger belongs to one device and cannot be pickled or copied")
 
 
-def _of_series(data: dict[str, Any], survey: Survey) -> dict[str, Any]:
+def _of_series(data: dict[str, Any], survey: SurveyLayout) -> dict[str, Any]:
     """Return the content of a ledger, after a check that it is there and belongs to the series of a survey."""
     if not data:
         raise ValueError("store must hold the ledger that the client was made with, got none")
-    if data["series"] != recipe_of(survey).series.promise.hex():
-        raise ValueError(f"ledger must belong to the series {survey.series!r}, got one of another series")
+    if data["series"] != survey.series.promise.hex():
+        raise ValueError(f"ledger must belong to the series {survey.series.name!r}, got one of another series")
     return data
 
 
-def _named(survey: Survey) -> str:
+def _named(survey: SurveyLayout) -> str:
     """Return the name of the wave or round of a survey."""
-    rounds = recipe_of(survey).series.rounds
-    return f"wave {survey.wave}" if rounds is None else f"round {rounds.number}"
+    rounds = survey.series.rounds
+    return f"wave {survey.series.wave}" if rounds is None else f"round {rounds.number}"
 
 
 def _is_ledger(data: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,15 @@ from .._extras import optional
 from .._schema import canonical_json
 from ..reports._batches import BATCHES_KEY, GROUP
 from ..reports._labels import COLUMN, SCHEMA_KEY
-
-if TYPE_CHECKING:
-    from ._recipe import SurveyRecipe
+from ._layout import SurveyLayout
 
 
-def messages_of(layout: SurveyRecipe, table: Any) -> Any:
+def messages_of(layout: SurveyLayout, table: Any) -> Any:
     """Return the rows of a table of reports as messages, in an Arrow array of binary values.
 
     Parameters
     ----------
-    layout : SurveyRecipe
+    layout : SurveyLayout
         The survey that the reports answer.
     table : pyarrow.Table
         Result of `Survey.privatize`.
@@ -60,13 +58,13 @@ def messages_of(layout: SurveyRecipe, table: Any) -> Any:
 
 
 def message_table(
-    layout: SurveyRecipe, messages: Sequence[bytes], groups: Sequence[str] | None, names: Mapping[str, Sequence[str]]
+    layout: SurveyLayout, messages: Sequence[bytes], groups: Sequence[str] | None, names: Mapping[str, Sequence[str]]
 ) -> Any:
     """Return messages as an Arrow table that explains itself, which `Aggregator.update` counts once.
 
     Parameters
     ----------
-    layout : SurveyRecipe
+    layout : SurveyLayout
         The survey that the messages answer.
     messages : sequence of bytes
     groups : sequence of str, optional
@@ -95,7 +93,7 @@ def joined_messages(messages: Sequence[Any]) -> tuple[bytes, NDArray[np.int64]]:
     return data, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def message_error(layout: SurveyRecipe, data: Any, ends: NDArray[np.int64], index: int, fault: int) -> ValueError:
+def message_error(layout: SurveyLayout, data: Any, ends: NDArray[np.int64], index: int, fault: int) -> ValueError:
     """Return the error for a message with a fault."""
     what = FAULTS[fault]
     message = bytes(memoryview(data)[ends[index] : ends[index + 1]])

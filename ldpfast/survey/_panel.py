@@ -111,6 +111,11 @@ class Series:
     wave: int | None
     rounds: Rounds | None = None
 
+    @property
+    def name(self) -> str | None:
+        """Name of the series; None for the series of all surveys without a name."""
+        return self.description["series"] or None
+
     @classmethod
     def of(
         cls,

@@ -21,11 +21,11 @@ from .._warnings import warn
 from ..reports import SCHEMA_KEY, Counts
 from ..results import ClippedWarning
 from ._counts import LABEL, combine, count_groups, count_rows
+from ._layout import SurveyLayout
 from ._persons import person_answers
 
 if TYPE_CHECKING:
     from .._random import RNGLike
-    from ._recipe import SurveyRecipe
 
 
 class People:
@@ -33,7 +33,7 @@ class People:
 
     Parameters
     ----------
-    layout : SurveyRecipe
+    layout : SurveyLayout
     frame : mapping of arrays, data frame, or object that exports an Arrow stream or array
     rng : RNGLike
     clip : bool
@@ -41,14 +41,14 @@ class People:
         Public columns that divide people into groups.
     """
 
-    def __init__(self, layout: SurveyRecipe, frame: Any, rng: RNGLike, clip: bool, by: By | None = None) -> None:
+    def __init__(self, layout: SurveyLayout, frame: Any, rng: RNGLike, clip: bool, by: By | None = None) -> None:
         self.layout, self.frame = layout, frame
         self.clip, self.by = _check.flag("clip", clip), read_by(by)
         self.keys = rng if is_personal(rng) else None
         if self.keys is not None and self.keys.question is not None:
             raise ValueError(f"question must be None in PersonKeys for a survey, got {self.keys.question!r}")
         self._rng, self._randomness = rng, Randomness()
-        layout.require_keys(self.keys is not None)
+        layout.series.require_keys(self.keys is not None)
         if not is_personal(rng):
             self._randomness.keep(rng, open_stream(rng))
 
@@ -208,7 +208,7 @@ class People:
         return clipped
 
 
-def warn_public(layout: SurveyRecipe, by: Any) -> None:
+def warn_public(layout: SurveyLayout, by: Any) -> None:
     """Warn if a question asks for a column that divides people, whose values are not protected."""
     columns = group_columns(read_by(by))
     for name, question in layout.declared.items():
@@ -221,7 +221,7 @@ def warn_public(layout: SurveyRecipe, by: Any) -> None:
             )
 
 
-def warn_clipped(layout: SurveyRecipe, n: int, clipped: dict[str, int]) -> None:
+def warn_clipped(layout: SurveyLayout, n: int, clipped: dict[str, int]) -> None:
     """Warn if cells of n people were clipped, by question."""
     places: dict[str, list[str]] = {}
     for name, count in clipped.items():

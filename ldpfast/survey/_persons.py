@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from .._core.survey import Column
 from .._person_keys import PIECE_ROWS, PersonKeys, Persons, number_fields, value_fields
 from .._typing import AnyArray
-
-if TYPE_CHECKING:
-    from ._recipe import SurveyRecipe
+from ._layout import SurveyLayout
 
 
 def person_answers(
-    recipe: SurveyRecipe,
+    recipe: SurveyLayout,
     keys: PersonKeys,
     persons: Persons,
     columns: list[Column],
@@ -26,7 +24,7 @@ def person_answers(
 
     Parameters
     ----------
-    recipe : SurveyRecipe
+    recipe : SurveyLayout
     keys : PersonKeys
         The secret.
     persons : Persons

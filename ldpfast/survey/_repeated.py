@@ -233,7 +233,14 @@ class Repeated(Described):
         TypeError, ValueError
             If an argument is invalid; if the question is not optional, because a client must not refuse a missing value.
         """
-        return RepeatedClient(self, PersonKeys(secret, [person], question=question), answered)
+        if not self.question.optional:
+            raise ValueError("question must be optional for a client, which cannot refuse a missing value")
+        keys = PersonKeys(secret, [person], question=question)
+        return RepeatedClient(self._recipe_in, self.rounds, keys, answered)
+
+    def _recipe_in(self, number: int) -> RoundRecipe:
+        """Return the recipe of a round."""
+        return self.in_round(number)._recipe
 
     # Identity ---------------------------------------------------------------------------------------------------------
 

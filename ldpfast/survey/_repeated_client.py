@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from .. import _check
 from .._person_keys import PersonKeys
-from ..reports import recipe_of
-
-if TYPE_CHECKING:
-    from ._repeated import Repeated
 
 MAX_ROUNDS = 1 << 32
 
@@ -32,10 +28,8 @@ class RepeatedClient:
     12
     """
 
-    def __init__(self, repeated: Repeated, keys: PersonKeys, answered: Iterable[int]) -> None:
-        if not repeated.question.optional:
-            raise ValueError("question must be optional for a client, which cannot refuse a missing value")
-        self._repeated, self._keys = repeated, keys
+    def __init__(self, recipe_in: Callable[[int], Any], rounds: int, keys: PersonKeys, answered: Iterable[int]) -> None:
+        self._recipe_in, self._rounds, self._keys = recipe_in, rounds, keys
         self.answered = frozenset(_check.integer("answered", number, 0, MAX_ROUNDS) for number in answered)
 
     def answer(self, value: Any, round: int) -> bytes:
@@ -65,9 +59,9 @@ class RepeatedClient:
         number = _check.integer("round", round, 0, MAX_ROUNDS - 1)
         if number in self.answered:
             raise ValueError(f"round must be one that was not answered before, got {number}")
-        if len(self.answered) >= self._repeated.rounds:
-            raise ValueError(f"a person must answer at most {self._repeated.rounds} rounds, which are used up")
+        if len(self.answered) >= self._rounds:
+            raise ValueError(f"a person must answer at most {self._rounds} rounds, which are used up")
         self.answered |= {number}
-        asked = self._repeated.in_round(number)
-        recipe = recipe_of(asked)
-        return asked.message(recipe.respond(recipe.cell_of(value), self._keys))
+        recipe = self._recipe_in(number)
+        message: bytes = recipe.message(recipe.respond(recipe.cell_of(value), self._keys))
+        return message

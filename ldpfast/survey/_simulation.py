@@ -15,17 +15,17 @@ from ..mechanisms import Mechanism
 from ..mechanisms._draws import Counts, bincount, multinomial
 from ..reports import recipe_of
 from ._columns import QuestionColumn
+from ._layout import SurveyLayout
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from ._recipe import SurveyRecipe
 
 MAX_CHOICES = 1 << 14  # sets of questions that a person can be asked
 WORDS = 1 << 32  # of the choice of one question
 
 
-def simulated(layout: SurveyRecipe, frame: Any, n: int, generator: Generator) -> list[AnyArray]:
+def simulated(layout: SurveyLayout, frame: Any, n: int, generator: Generator) -> list[AnyArray]:
     """Return the counts of the reports of n people, who are drawn with replacement from the rows of a table.
 
     Raises
@@ -63,14 +63,14 @@ def simulated(layout: SurveyRecipe, frame: Any, n: int, generator: Generator) ->
     return states
 
 
-def _chances(layout: SurveyRecipe, sets: int) -> Floats:
+def _chances(layout: SurveyLayout, sets: int) -> Floats:
     """Return the probabilities of the sets of questions, up to a factor."""
     if layout.answers > 1 or sets == 1:
         return np.ones(sets)
     return np.diff([0, *layout.thresholds.tolist(), WORDS]).astype(np.float64)
 
 
-def _cells(layout: SurveyRecipe, frame: Any) -> dict[str, AnyArray]:
+def _cells(layout: SurveyLayout, frame: Any) -> dict[str, AnyArray]:
     """Return the canonical values of all rows, by the names of the questions."""
     names = {name: question.column or name for name, question in layout.declared.items()}
     found: dict[str, list[AnyArray]] = {name: [] for name in names}

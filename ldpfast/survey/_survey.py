@@ -338,7 +338,10 @@ class Survey(Question[SurveyResult]):
         >>> second.revision, list(second.questions)
         (2, ['smokes', 'region'])
         """
-        return revised(self, add, remove, change, weights)
+        if self.wave is not None:
+            raise ValueError(f"the survey must be revised as a whole, got that of wave {self.wave}")
+        questions, kept = revised(self.questions, self.weights, add, remove, change, weights)
+        return replace(self, questions=questions, weights=kept, revision=self.revision + 1)
 
     def loss(self, versions: Sequence[Survey] = (), *, waves: int | None = None) -> Loss:
         """Return what a person loses who is asked this and other versions of the survey, with `PersonKeys`.
@@ -366,7 +369,10 @@ class Survey(Question[SurveyResult]):
         """
         if isinstance(versions, Survey) or not isinstance(versions, Iterable):
             raise TypeError(f"versions must be a list of surveys, got {type(versions).__name__}")
-        return loss_of([self, *versions], waves)
+        for version in versions:
+            if type(version) is not type(self):
+                raise TypeError(f"versions must be surveys, got {type(version).__name__}")
+        return loss_of([self._recipe, *(version._recipe for version in versions)], waves)
 
     # People -----------------------------------------------------------------------------------------------------------
 
@@ -507,7 +513,11 @@ class Survey(Question[SurveyResult]):
             If a question is not optional: a client must not refuse a missing value. If only one of `secret` and `person` is
             given, or a ledger as well, or neither for a survey with waves.
         """
-        return SurveyClient(self, secret, person, ledger)
+        return SurveyClient(self._recipe, self._recipe_in, secret, person, ledger)
+
+    def _recipe_in(self, wave: int) -> SurveyRecipe:
+        """Return the recipe of the survey of a wave."""
+        return self.in_wave(wave)._recipe
 
     def client_table(self) -> bytes:
         """Return what clients in C and JavaScript need to make the messages of `client`.
@@ -539,7 +549,7 @@ class Survey(Question[SurveyResult]):
         """
         self._recipe.series.require_wave()
         check_optional(self._recipe.declared)
-        return client_table(self)
+        return client_table(self._recipe)
 
     def client_schema(self) -> str:
         """Return the schema as text, from which a program in Python makes the survey again. `client_table` needs no other file.

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _check, _coins
-from ..reports import recipe_of
-
-if TYPE_CHECKING:
-    from ._survey import Survey
+from ._layout import SurveyLayout
 
 NEAR = 1e-6  # relative difference of losses that are counted as one, the largest of them
 MAX_LOSS_WAVES = 1_000_000  # of an open-ended series, in a row
@@ -46,15 +43,14 @@ class Loss:
 
 
 def revised(
-    survey: Survey,
+    questions: Mapping[str, Any],
+    present: Mapping[str, int] | None,
     add: Mapping[str, Any] | None,
     remove: Sequence[str] | None,
     change: Mapping[str, Any] | None,
     weights: Mapping[str, int] | None,
-) -> Survey:
-    """Return the next version of a survey."""
-    if survey.wave is not None:
-        raise ValueError(f"the survey must be revised as a whole, got that of wave {survey.wave}")
+) -> tuple[dict[str, Any], dict[str, int] | None]:
+    """Return the questions of the next version of a survey, and their weights, from those of the present one."""
     for option, given in (("add", add), ("change", change), ("weights", weights)):
         if given is not None and not isinstance(given, Mapping):
             raise TypeError(f"{option} must be a mapping from names of questions, got {type(given).__name__}")
@@ -65,10 +61,10 @@ def revised(
         raise ValueError("add, remove or change must be given")
     for option, names, known in (("add", new, False), ("remove", old, True), ("change", other, True)):
         for name in names:
-            if (name in survey.questions) != known:
+            if (name in questions) != known:
                 rule = "questions of the survey" if known else "new names"
                 raise ValueError(f"{option} must have {rule}, got {name!r}")
-    same = [name for name, question in other.items() if question == survey.questions[name]]
+    same = [name for name, question in other.items() if question == questions[name]]
     if same:
         raise ValueError(f"change must have other questions than the survey, got the same for {same[0]!r}")
     both = sorted(set(old) & set(other))
@@ -77,30 +73,23 @@ def revised(
     foreign = [name for name in weights or {} if name not in new]
     if foreign:
         raise ValueError(f"weights must be of the added questions: others stay what they are, got {foreign[0]!r}")
-    questions = {name: other.get(name, question) for name, question in survey.questions.items() if name not in old}
-    kept = {name: weight for name, weight in (survey.weights or {}).items() if name not in old}
-    return replace(
-        survey,
-        questions={**questions, **new},
-        weights={**kept, **(weights or {})} or None,
-        revision=survey.revision + 1,
-    )
+    after = {name: other.get(name, question) for name, question in questions.items() if name not in old}
+    kept = {name: weight for name, weight in (present or {}).items() if name not in old}
+    return {**after, **new}, {**kept, **(weights or {})} or None
 
 
 # Loss -----------------------------------------------------------------------------------------------------------------
 
 
-def loss_of(versions: Sequence[Survey], waves: Any) -> Loss:
+def loss_of(versions: Sequence[SurveyLayout], waves: Any) -> Loss:
     """Return what a person loses who is asked all versions."""
-    first = versions[0]
+    first = versions[0].series
     for version in versions:
-        if type(version) is not type(first):
-            raise TypeError(f"versions must be surveys, got {type(version).__name__}")
-        if version.wave is not None:
-            raise ValueError(f"versions must be whole surveys, got that of wave {version.wave}")
-        if recipe_of(version).series.description != recipe_of(first).series.description:
+        if version.series.wave is not None:
+            raise ValueError(f"versions must be whole surveys, got that of wave {version.series.wave}")
+        if version.series.description != first.description:
             raise ValueError("versions must be of one series, epsilon and numbers of answers, waves and turns")
-    panel = recipe_of(first).series.panel
+    panel = first.panel
     if waves is not None and (panel is None or not panel.open_ended):
         raise ValueError("waves must be left out unless the series is open-ended")
     if panel is not None:
@@ -118,7 +107,7 @@ def loss_of(versions: Sequence[Survey], waves: Any) -> Loss:
     return Loss(max(merged), {loss: float(share) for loss, share in merged.items()})
 
 
-def _orders(versions: Sequence[Survey]) -> dict[Losses, Fraction]:
+def _orders(versions: Sequence[SurveyLayout]) -> dict[Losses, Fraction]:
     """Return the probabilities of the losses of a person.
 
     The tickets of a person put all questions in an order, and of each version the first `answers` questions are asked. A report
@@ -126,8 +115,7 @@ def _orders(versions: Sequence[Survey]) -> dict[Losses, Fraction]:
     """
     weights: dict[str, int] = {}
     asked: list[dict[str, tuple[bytes, float]]] = []
-    for version in versions:
-        layout = recipe_of(version)
+    for layout in versions:
         for name, weight in zip(layout.names, layout.weights, strict=True):
             if weights.setdefault(name, weight) != weight:
                 raise ValueError(f"the weight of question {name!r} must be the same in all versions")

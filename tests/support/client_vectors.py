@@ -60,7 +60,7 @@ def message_of(survey: Survey, record: Mapping[str, Any], key: bytes) -> bytes:
     """Return the message for a fresh key. The public client takes its key from the operating system."""
     questions = [(name, survey._recipe.declared[name]) for name in survey._recipe.columns]
     columns = [question.read_cell(record.get(question.column or name)) for name, question in questions]
-    return message(survey, first_of(Stream(key), survey, columns))
+    return message(survey._recipe, first_of(Stream(key), survey._recipe, columns))
 
 
 # Surveys --------------------------------------------------------------------------------------------------------------

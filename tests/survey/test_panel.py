@@ -376,7 +376,7 @@ def test_a_ledger_keeps_unchanged_answers_and_refuses_more_than_the_promise():
         report = first.client(ledger=ledger).answer({"a": True})[9:]
         before = ledger.loss
         later = second.client(ledger=ledger)
-        asked = second.client(ledger.secret(second), b"").answer({"a": False, "b": True})[9:11]
+        asked = second.client(ledger.secret(second._recipe), b"").answer({"a": False, "b": True})[9:11]
         if asked == report[:2]:
             assert later.answer({"a": False, "b": True})[9:] == report  # the stored one, whatever the value is now
         else:
