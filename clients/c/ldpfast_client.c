@@ -260,7 +260,8 @@ static int response_is_valid(uint32_t k, const response_coin *p)
     if (p->bits == 64)
         return (0 - direct) / k == words && (0 - direct) % k == 0 && p->shift == 0 &&
                reciprocal == UINT64_MAX / words + (words > 1 && (words & (words - 1)) == 0);
-    if (p->bits != 32 || k > 256 || words % 2 || words > UINT32_MAX || direct + k * words != (uint64_t)1 << 32 || p->shift > 30)
+    if (p->bits != 32 || k > 256 || words % 2 || (direct | words) > UINT32_MAX || direct + k * words != (uint64_t)1 << 32 ||
+        p->shift > 30)
         return 0;
     return (uint64_t)1 << p->shift < half && half <= (uint64_t)2 << p->shift &&
            reciprocal == (((uint64_t)1 << (32 + p->shift)) + half - 1) / half;

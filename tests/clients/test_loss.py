@@ -138,8 +138,10 @@ def coins(source: random.Random, asked: Asked) -> tuple[int, int, int, int, int]
         bits = source.choice((32, 64)) if asked.k <= 256 else 64
         most = ((1 << bits) - 1) // asked.k
         words = max(4, min(most, source.getrandbits(bits) >> source.randrange(bits - 2)) // 2 * 2)
+        if source.random() < 0.2:
+            words = most + 2 - most % 2 + 2 * source.randrange(9)  # too many, so that `direct` is below 0, modulo 2^64
         coin = _coins.ResponseCoin(asked.k, bits, (1 << bits) - words * (asked.k - 1), words, 0.0)
-        return bits, coin.shift, coin.keep - words, words, coin.reciprocal
+        return bits, coin.shift, (coin.keep - words) % (1 << 64), words, coin.reciprocal
     if kind in (2, 3):
         return 64, 0, min(first, (1 << 64) - first), 0, 0
     if kind == 7:
@@ -151,6 +153,7 @@ def coins(source: random.Random, asked: Asked) -> tuple[int, int, int, int, int]
 @pytest.mark.claim(
     "No table with other integers and a new checksum has a larger loss than the client computes.", "Clients"
 )
+@pytest.mark.long
 def test_no_forged_table_loses_more_than_computed(library):
     """Other coins, sizes, spaces and fields, and bytes anywhere; the channels of what is accepted are enumerated."""
     source, seen, refused = random.Random(20261128), Counter(), 0
@@ -181,6 +184,16 @@ def test_no_forged_table_loses_more_than_computed(library):
             seen.update((question[2], found > 2 * survey.epsilon) for question in read(forged)["questions"])
     assert refused > 100
     assert {kind for kind, is_larger in seen if is_larger} == set(range(1, 9))
+
+
+def test_too_many_words_of_other_symbols_are_refused(library):
+    """Of 32 bits, -2 would be left for the true symbol. That is 2^64 - 2 in a table, and 2^32 - 2 in the kernel."""
+    words = (1 << 32) // 3 + 1
+    coin = _coins.ResponseCoin(3, 32, (1 << 32) - 2 * words, words, 0.0)
+    table = bytearray(Survey(YES, 1.0).client_table())
+    struct.pack_into("<BH", table, 88 + PART + 5, 32, coin.shift)
+    struct.pack_into("<3Q", table, 88 + PART + 16, (1 << 64) - 2, words, coin.reciprocal)
+    assert in_c(library, closed(table)) is None
 
 
 def forge_space(source: random.Random, table: bytearray, sketch: int, asked: Asked) -> None:
