@@ -267,8 +267,8 @@ static int response_is_valid(uint32_t k, const response_coin *p)
            reciprocal == (((uint64_t)1 << (32 + p->shift)) + half - 1) / half;
 }
 
-/* Whether tables of sums, products, negative and inverse elements are those of a field with the elements 0 and 1. With others, a point
- * could show the record whatever the coin is. */
+/* Whether tables of sums, products, negative and inverse elements are those of a field with the elements 0 and 1. With other tables a
+ * point could exclude a record, whatever the coin is. */
 static int field_is_valid(const uint8_t *sum, uint32_t order)
 {
     const uint8_t *product = sum + order * order, *negative = product + order * order, *inverse = negative + order;
@@ -401,8 +401,8 @@ static int panel_is_valid(const uint8_t *panel, uint32_t waves)
            (endless || wave <= waves);
 }
 
-/* Whether no earlier question has the name of a question: the keys of both would be the same, and their reports together could show
- * the answers. */
+/* Whether no earlier question has the name of a question. Two such questions could have the same personal keys, and their reports
+ * together could show the answers. */
 static int name_is_new(const ldpfast_client *c, uint32_t number)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * c->values, *own = at + (size_t)QUESTION * number;
@@ -498,15 +498,15 @@ int ldpfast_open(ldpfast_client *c, const void *table, size_t bytes, double max_
         return LDPFAST_VERSION;
     if (read_u32(t + 12) != bytes || !checksum_is_valid(t, bytes))
         return LDPFAST_DAMAGED;
-    const int status = read_table(&found, t, bytes);
-    if (status != LDPFAST_OK)
-        return status;
     if (fingerprint != NULL) {
         uint8_t own[LDPFAST_FINGERPRINT_BYTES];
         ldpfast_fingerprint(t, bytes, own);
         if (!is_equal(own, fingerprint, sizeof own))
             return LDPFAST_FINGERPRINT;
     }
+    const int status = read_table(&found, t, bytes);
+    if (status != LDPFAST_OK)
+        return status;
     if (!(found.epsilon <= max_epsilon)) /* which can be NaN */
         return LDPFAST_EPSILON;
     *c = found;

@@ -27,7 +27,7 @@ enum ldpfast_status {
     LDPFAST_TURN, /* it is not the turn of the person; or the survey has waves or rounds, which need a secret, and there is none */
     LDPFAST_LEDGER, /* the ledger is damaged, or belongs to another series */
     LDPFAST_PROMISE, /* another version was answered in this wave or round, or the answer would exceed the promise of the series */
-    LDPFAST_EPSILON, /* a person can lose more than `max_epsilon` */
+    LDPFAST_EPSILON, /* the loss of a person is larger than `max_epsilon` */
     LDPFAST_FINGERPRINT /* the table is not the one of the fingerprint */
 };
 
@@ -103,10 +103,10 @@ static inline ldpfast_person ldpfast_person_bytes(const void *data, size_t bytes
 
 /* Checks a table, the result of `Survey.client_table()`. Nothing outside of its `bytes` bytes is ever read.
  *
- * `max_epsilon` is what your program promises to a person: a table by which somebody can lose more is refused, whoever made it.
- * `fingerprint` has the LDPFAST_FINGERPRINT_BYTES bytes of ldpfast_fingerprint, and any other table is refused. Values are passed by
- * their places, so that a table with other questions would get wrong answers: NULL, which takes every table, is only for bytes that are
- * a part of your program, or whose signature it has checked. */
+ * `max_epsilon` is the largest loss of a person that your program accepts: a table with a larger loss is refused.
+ * `fingerprint` has the LDPFAST_FINGERPRINT_BYTES bytes of ldpfast_fingerprint, and any other table is refused. NULL accepts every
+ * table, and is only for a table that is a part of your program or whose signature it has checked: values are passed by position, so
+ * that they would be the answers to other questions if the table has other questions. */
 int ldpfast_open(ldpfast_client *client, const void *table, size_t bytes, double max_epsilon, const uint8_t *fingerprint);
 
 /* Writes the SHA-256 of a table, which `sha256sum` prints as well. */

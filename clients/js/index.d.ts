@@ -13,7 +13,7 @@ export type Value = number | bigint | boolean | string | Uint8Array | Date | Lab
 export interface SurveyOptions {
   /** The bytes of `survey.client_table()`, wherever they come from. */
   table: Uint8Array | ArrayBuffer;
-  /** What the application promises to a person: a table by which somebody can lose more is refused. */
+  /** Largest loss of a person that the application accepts: a table with a larger loss is refused. */
   maxEpsilon: number;
   /** SHA-256 of the table as 64 hexadecimal digits, or of several tables: any other is refused. */
   fingerprint?: string | readonly string[];
@@ -48,7 +48,7 @@ export class SurveyClient {
   /** The SHA-256 of the table, as 64 hexadecimal digits. */
   readonly fingerprint: string;
 
-  /** Opens the client of a survey. Rejects if the table is damaged, loses more than it may, or is not one of those that are expected. */
+  /** Opens the client of a survey. Rejects if the table is damaged, its loss is larger than `maxEpsilon`, or it has another fingerprint. */
   static open(options: SurveyOptions): Promise<SurveyClient>;
 
   /**

@@ -16,6 +16,7 @@ const SERIES_DIGITS = 16; // of the name of a ledger
 const SURVEY_AT = 16; // in the table: the start of the digest of the survey, which is in every message
 const SURVEY_BYTES = 8;
 const REFUSALS = ["", "be undamaged", "be of the version that this client knows"];
+const OPTIONS = "table, maxEpsilon, fingerprint, wasm, strict or ledger";
 const TURN = 6; // statuses of the client in C
 const LEDGER = 7;
 
@@ -57,10 +58,10 @@ export class SurveyClient {
   /**
    * Opens the client of a survey.
    *
-   * `table` is the result of `survey.client_table()`, wherever it comes from. `maxEpsilon` is what your application promises to a
-   * person: a table by which somebody can lose more is refused, whoever made it. `fingerprint`, 64 hexadecimal digits or an array of
+   * `table` is the result of `survey.client_table()`, wherever it comes from. `maxEpsilon` is the largest loss of a person
+   * that your application accepts: a table with a larger loss is refused. `fingerprint`, 64 hexadecimal digits or an array of
    * such texts, has the SHA-256 of the tables that your application knows, and any other table is refused: without it, whoever
-   * delivers the table decides what is asked. `wasm`, a compiled module or its bytes, replaces ldpfast_client.wasm beside this file.
+   * delivers the table determines what is asked. `wasm`, a compiled module or its bytes, replaces ldpfast_client.wasm beside this file.
    *
    * `strict` is for development: a value that is not declared then throws, instead of counting as "no answer". It must not be
    * used with answers of people, because an error that depends on an answer reveals it.
@@ -70,9 +71,10 @@ export class SurveyClient {
   static async open({ table, maxEpsilon, fingerprint, wasm, strict = false, ledger = null, ...others }) {
     const unknown = Object.keys(others)[0];
     if (unknown === "schema") throw new TypeError("schema must be left out: questions and labels are those of the table");
-    if (unknown !== undefined) throw new TypeError(`options must be known, got ${JSON.stringify(unknown)}`);
+    if (unknown !== undefined) throw new TypeError(`options must be ${OPTIONS}, got ${JSON.stringify(unknown)}`);
     if (typeof maxEpsilon !== "number" || !(maxEpsilon > 0)) {
-      throw new TypeError("maxEpsilon must be a number > 0, the largest loss that the application promises to a person");
+      const given = typeof maxEpsilon === "number" ? maxEpsilon : typeof maxEpsilon;
+      throw new TypeError(`maxEpsilon must be a number > 0, the largest loss of a person that the application accepts, got ${given}`);
     }
     const expected = fingerprints(fingerprint);
     if (typeof strict !== "boolean") throw new TypeError("strict must be true or false");
@@ -89,11 +91,11 @@ export class SurveyClient {
     exports.fingerprint(at, bytes.length, end);
     const found = toHex(view(exports, end, FINGERPRINT_BYTES));
     view(exports, end, FINGERPRINT_BYTES).fill(0);
-    const status = exports.open(at, bytes.length, Infinity);
-    if (status !== 0) throw new RangeError(`table must ${REFUSALS[status]}`);
     if (expected !== null && !expected.includes(found)) {
       throw new RangeError(`table must have the fingerprint ${expected.join(" or ")}, got ${found}`);
     }
+    const status = exports.open(at, bytes.length, Infinity);
+    if (status !== 0) throw new RangeError(`table must ${REFUSALS[status]}`);
     const loss = exports.epsilon();
     if (exports.open(at, bytes.length, maxEpsilon) !== 0) {
       throw new RangeError(`table must have a loss of at most maxEpsilon = ${maxEpsilon}, got ${loss}`);

@@ -535,9 +535,9 @@ class Survey(Question[SurveyResult]):
 
         Privacy
         -------
-        A table is public. A client computes the loss from its integers, and refuses a table by which a person can lose more
-        than the program that uses the client has promised. The SHA-256 of the table, which a program can compare, decides
-        everything else: what is asked, and what each report means.
+        A table is public. A client computes the loss of a person from its integers, and refuses a table with a larger loss
+        than the program that uses the client accepts. A program that compares the SHA-256 of the table with a known one also
+        knows what is asked, and what each report means.
 
         Examples
         --------

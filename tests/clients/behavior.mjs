@@ -115,7 +115,7 @@ test("damaged tables and unknown options are refused", async () => {
   await assert.rejects(SurveyClient.open({ table: damaged, maxEpsilon }), /table must be of the version that this client knows/);
   await assert.rejects(SurveyClient.open({ table: "table", maxEpsilon }), TypeError);
   await assert.rejects(SurveyClient.open({ schema: "{}", table, maxEpsilon }), /schema must be left out: questions and labels are those of the table/);
-  await assert.rejects(SurveyClient.open({ table, maxEpsilon, max_epsilon: 1 }), /options must be known, got "max_epsilon"/);
+  await assert.rejects(SurveyClient.open({ table, maxEpsilon, max_epsilon: 1 }), /options must be table, maxEpsilon, .* or ledger, got "max_epsilon"/);
 });
 
 test("a table that loses more than the limit is refused, whatever schema it claims to have", async () => {
@@ -126,8 +126,8 @@ test("a table that loses more than the limit is refused, whatever schema it clai
   const { epsilon } = await SurveyClient.open({ table: forged, maxEpsilon: 30 });
   assert.equal((await SurveyClient.open({ table: forged, maxEpsilon: epsilon })).epsilon, epsilon);
   await assert.rejects(SurveyClient.open({ table: forged, maxEpsilon: epsilon * (1 - Number.EPSILON) }), RangeError);
-  for (const wrong of [undefined, null, "2", NaN, 0, -1, 2n]) {
-    await assert.rejects(SurveyClient.open({ table: forged, maxEpsilon: wrong }), /maxEpsilon must be a number > 0/);
+  for (const [wrong, given] of [[undefined, "undefined"], [null, "object"], ["2", "string"], [NaN, "NaN"], [0, "0"], [-1, "-1"], [2n, "bigint"]]) {
+    await assert.rejects(SurveyClient.open({ table: forged, maxEpsilon: wrong }), new RegExp(`maxEpsilon must be a number > 0, .*, got ${given}$`));
   }
   assert.throws(() => { honest.epsilon = 0; }, TypeError);
 });
@@ -139,6 +139,7 @@ test("another table than that of the fingerprint is refused", async () => {
   assert.equal((await open(own, digest.toUpperCase())).fingerprint, digest);
   assert.equal((await open(own, ["0".repeat(64), digest])).fingerprint, digest);
   await assert.rejects(open(other, digest), new RegExp(`table must have the fingerprint ${digest}, got [0-9a-f]{64}`));
+  await assert.rejects(open(own.slice(0, -1), digest), /table must have the fingerprint/); // before anything else of it is read
   for (const wrong of [null, "", digest.slice(1), `${digest.slice(1)}g`, [], [digest, 1], digest.slice(0, 16)]) {
     await assert.rejects(open(own, wrong), /fingerprint must have 64 hexadecimal digits/);
   }

@@ -314,3 +314,6 @@ def test_another_table_than_that_of_the_fingerprint_is_refused(library):
     copied[16:48] = table[16:48]  # that it has the same digest of a schema is no proof
     assert open_table(library, client, closed(copied), 2.0, room.raw) == FINGERPRINT
     assert open_table(library, client, closed(copied)[:-1], 2.0, room.raw) == DAMAGED
+    copied[48:50] = bytes(2)  # no questions: the fingerprint is compared before the questions are read
+    assert open_table(library, client, closed(copied), 2.0) == DAMAGED
+    assert open_table(library, client, closed(copied), 2.0, room.raw) == FINGERPRINT
