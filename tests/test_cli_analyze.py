@@ -176,7 +176,7 @@ def test_files_of_other_kinds_and_missing_packages_are_named(capsys, csv, monkey
     other.write_text("x")
     assert "FILE must end in one of .csv" in error_line(capsys, "analyze", str(other), *FIRST)
     remove_extras(monkeypatch)
-    assert "install formulaic and pandas" in error_line(capsys, "analyze", csv, *FIRST, "--formula", "age")
+    assert "pip install formulaic pandas" in error_line(capsys, "analyze", csv, *FIRST, "--formula", "age")
 
 
 NAMES = ("age.years", "C", "I", "log", "np", "home region", "a..b", ".dot", "Intercept.1", "class")
