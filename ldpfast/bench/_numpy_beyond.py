@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import AnyArray
 from ..mechanisms import HadamardResponse, RankCodebook, SampledCube, SubsetSelection, Window
+from ..reports import recipe_of
 from ._case import Task
 from ._numpy import CHUNK, NumpyNormals, Words
 
@@ -13,7 +14,8 @@ from ._numpy import CHUNK, NumpyNormals, Words
 def numpy_hadamard(mechanism: HadamardResponse, x: AnyArray, out: AnyArray) -> Task:
     """Return a call that draws a code and flips the lowest bit of the record + 1 if the parity is not that of a coin."""
     words, rows = Words(), CHUNK // 2
-    mask, heads = mechanism.report.k - 1, np.uint32(int(mechanism._coin.inside * mechanism._coin.size * 2**32))
+    coin = recipe_of(mechanism).coin
+    mask, heads = mechanism.report.k - 1, np.uint32(int(coin.inside * coin.size * 2**32))
 
     def privatize() -> AnyArray:
         for start in range(0, len(x), rows):
@@ -31,8 +33,8 @@ def numpy_hadamard(mechanism: HadamardResponse, x: AnyArray, out: AnyArray) -> T
 
 def numpy_subset(mechanism: SubsetSelection, x: AnyArray, out: AnyArray) -> Task:
     """Return a call that takes the smallest of random keys, among which that of the record is moved to one end."""
-    words, rows, size = Words(), max(1, CHUNK // mechanism.k), mechanism._coin.size
-    p = mechanism._coin.heads / 2.0**64
+    words, rows, size = Words(), max(1, CHUNK // mechanism.k), recipe_of(mechanism).coin.size
+    p = recipe_of(mechanism).coin.heads / 2.0**64
 
     def privatize() -> AnyArray:
         for start in range(0, len(x), rows):
@@ -50,7 +52,7 @@ def numpy_subset(mechanism: SubsetSelection, x: AnyArray, out: AnyArray) -> Task
 
 def numpy_window(mechanism: Window, x: AnyArray, out: AnyArray) -> Task:
     """Return a call that chooses between bit, window and uniform code by one word of 32 bits."""
-    words, rows, coin = Words(), CHUNK // 4, mechanism._coin
+    words, rows, coin = Words(), CHUNK // 4, recipe_of(mechanism).coin
     per_unit, bit_words = coin.steps / (mechanism.upper - mechanism.lower), float(coin.bit_words)
 
     def privatize() -> AnyArray:
@@ -72,7 +74,7 @@ def numpy_cube(mechanism: SampledCube, x: AnyArray, out: AnyArray) -> Task:
     """Return a call that samples coordinates, and replaces the pattern of their signs by another one with tails."""
     words, rows = Words(), 1 << 13
     k, dim = out.shape[1], mechanism.dim
-    p = mechanism._coin.heads / 2.0**64
+    p = recipe_of(mechanism).coin.heads / 2.0**64
     bits = np.arange(k)
 
     def privatize() -> AnyArray:
@@ -100,7 +102,7 @@ def numpy_codebook(mechanism: RankCodebook, x: AnyArray, out: AnyArray) -> Task:
     """Return a call that writes the chosen directions, of the length of reports, for records on the unit sphere."""
     words, rows, dim, vectors = Words(), 64, mechanism.dim, mechanism.vectors
     normals = NumpyNormals(words, rows * vectors * dim)
-    p, top = mechanism._coin.heads / 2.0**64, mechanism.top
+    p, top = recipe_of(mechanism).coin.heads / 2.0**64, mechanism.top
 
     def privatize() -> AnyArray:
         generator = words.generator

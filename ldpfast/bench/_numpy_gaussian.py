@@ -7,6 +7,7 @@ import numpy as np
 from .._typing import AnyArray
 from ..estimation import GaussianMean
 from ..mechanisms import Bins
+from ..reports import recipe_of
 from ._case import Task
 from ._numpy import CHUNK, NumpyResponse
 
@@ -15,7 +16,7 @@ def inverted(model: GaussianMean, edge: float, ones: float, people: int) -> floa
     """Return the mean estimated from the number of ones among the sign bits at `edge`."""
     from scipy.special import ndtri
 
-    coin = Bins((edge,), model.epsilon)._coin
+    coin = recipe_of(Bins((edge,), model.epsilon)).coin
     share = (ones / people - float(coin.q)) / float(coin.p - coin.q)
     return edge + (model.sigma or 0.0) * float(ndtri(min(max(share, 0.001), 0.999)))
 
@@ -33,7 +34,9 @@ def numpy_gaussian(model: GaussianMean, x: AnyArray) -> Task:
     """
     plan, questions = model.plan(len(x)), model._design.levels.questions
     period, slots, groups = plan.second.stop, plan.search.slots, plan.search.groups
-    first, second = (NumpyResponse(question._coin) for question in (questions[0], Bins((0.0,), model.epsilon)))
+    first, second = (
+        NumpyResponse(recipe_of(question).coin) for question in (questions[0], Bins((0.0,), model.epsilon))
+    )
     periods = max(1, CHUNK // period)
     table = x[: len(x) // period * period].reshape(-1, period)
     per_width = 1 / np.repeat([question.width for question in questions], slots)[:, None]

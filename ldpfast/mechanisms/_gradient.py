@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import sgd
 from .._typing import AnyArray, Floats
+from ..reports import recipe_of
 from ._l2_ball import L2Ball
 from ._likelihood import FAMILIES, LikelihoodQuestion, padded
 from ._linf_ball import LinfBall
@@ -100,7 +101,7 @@ class Gradient(LikelihoodQuestion):
             projection,
             FAMILIES.index(self.family),
             self.norm == "linf",
-            ball._recipe.kernel,
+            recipe_of(ball).kernel,
             getattr(ball, "scale", 1.0),
         )
 

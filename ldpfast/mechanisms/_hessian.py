@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import AnyArray, Floats
+from ..reports import recipe_of
 from ._likelihood import LikelihoodQuestion
 
 MAX_COEFFICIENTS = 512  # 131,328 entries
@@ -152,7 +153,7 @@ class Hessian(LikelihoodQuestion):
     @property
     def variances(self) -> Floats:
         """Variances of the entries of the matrix of one report, where the Hessian itself is small beside the noise."""
-        noise = self.ball._recipe.variance(np.zeros((1, len(self._factors))))[0]
+        noise = recipe_of(self.ball).variance(np.zeros((1, len(self._factors))))[0]
         return self._symmetric(noise / self._factors**2)
 
     def _symmetric(self, entries: Floats) -> Floats:

@@ -207,7 +207,7 @@ class RepeatedSurvey(Described):
             raise ValueError(f"before and after must be of different rounds, got {next(iter(results))} twice")
         if share < 1:
             for name, first, second in zip(
-                self._first._recipe.names,
+                recipe_of(self._first).names,
                 before._counts.group().states[0].tolist(),
                 after._counts.group().states[0].tolist(),
                 strict=True,

@@ -21,7 +21,7 @@ from ..mechanisms import Law, Mechanism, RandomizedResponse
 from ..mechanisms._law import CHANNEL_ENTRIES
 from ..mechanisms._response import one_hot
 from ..privacy import TwoLevel
-from ..reports import Codes, Decoding
+from ..reports import Codes, Decoding, recipe_of
 from ..results import Debiasing
 from ._covariance import Covariance
 from ._round_loss import loss_of_rounds
@@ -76,7 +76,7 @@ class TwoResponses(Mechanism):
         if rounds == 1:
             return self.epsilon_realized
         found = loss_of_rounds(
-            self.k, self.first._coin.p, self.second.epsilon_realized, rounds, changes, rounded=rounded
+            self.k, recipe_of(self.first).coin.p, self.second.epsilon_realized, rounds, changes, rounded=rounded
         )
         return found if changes else min(found, self.first.epsilon_realized)
 
@@ -99,13 +99,13 @@ class TwoResponses(Mechanism):
             The reports.
         """
         answers = np.empty(len(symbols), out.dtype)
-        self.first._recipe.kernel.privatize_each(own, symbols.astype(out.dtype), answers)
+        recipe_of(self.first).kernel.privatize_each(own, symbols.astype(out.dtype), answers)
         keys = fresh.derive(start, category_fields(answers))
-        self.second._recipe.kernel.privatize_each(keys, answers, out)
+        recipe_of(self.second).kernel.privatize_each(keys, answers, out)
 
     def privatize_block(self, records: AnyArray, words: Words) -> AnyArray:
-        answers = _response(self.first._coin, records.astype(np.uint64), words)
-        return _response(self.second._coin, answers, words)
+        answers = _response(recipe_of(self.first).coin, records.astype(np.uint64), words)
+        return _response(recipe_of(self.second).coin, answers, words)
 
     def noise_covariance(self, share: Floats, n: int, changed: float, rounded: bool) -> Covariance:
         """Return half of the covariance of the difference of two rounds, given the records of n people.
@@ -121,7 +121,7 @@ class TwoResponses(Mechanism):
         rounded : bool
             Whether the symbols are rounded at random from other records. The covariance is an upper bound then.
         """
-        first, second = self.first._coin, self.second._coin
+        first, second = recipe_of(self.first).coin, recipe_of(self.second).coin
         middle = float(first.q) + float(first.p - first.q) * share  # of the permanent answers
         fresh, fresh_matrix = _covariance_of_response(second, middle)
         kept, kept_matrix = _covariance_of_response(first, share)
@@ -170,7 +170,7 @@ class TwoResponsesLaw(Law):
 
 def product(first: RandomizedResponse, second: RandomizedResponse) -> tuple[Fraction, Fraction]:
     """Return the probabilities of the true symbol and of each other one after both responses."""
-    k, a, b = first.k, first._coin, second._coin
+    k, a, b = first.k, recipe_of(first).coin, recipe_of(second).coin
     keep = a.p * b.p + (k - 1) * a.q * b.q
     return keep, (1 - keep) / (k - 1)
 

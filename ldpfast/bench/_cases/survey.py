@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._typing import AnyArray, Floats
 from ...mechanisms import RandomizedResponse
+from ...reports import recipe_of
 from ...survey import Choice, ColumnQuestion, Histogram, Mean, Survey, YesNo
 from .._case import Answer, Case, Task
 from .._data import people
@@ -86,14 +87,14 @@ def numpy_survey(survey: Survey, columns: dict[str, AnyArray]) -> Task:
 def _response(rng: np.random.Generator, mechanism: Any, x: AnyArray) -> AnyArray:
     """Return the counts of codes of k-ary response."""
     codes, other = x.astype(np.uint8), rng.integers(0, mechanism.k - 1, len(x), dtype=np.uint8)
-    codes = np.where(rng.random(len(x)) < float(mechanism._coin.p), codes, other + (other >= codes))
+    codes = np.where(rng.random(len(x)) < float(recipe_of(mechanism).coin.p), codes, other + (other >= codes))
     return np.bincount(codes, minlength=mechanism.k)
 
 
 def _sets(rng: np.random.Generator, mechanism: Any, x: AnyArray) -> AnyArray:
     """Return the counts of the members of the sets of subset selection."""
     order, size = rng.random((len(x), mechanism.k), np.float32), mechanism.size
-    is_member = rng.random(len(x)) < size * float(mechanism._coin.inside)
+    is_member = rng.random(len(x)) < size * float(recipe_of(mechanism).coin.inside)
     order[np.arange(len(x)), x] = np.where(is_member, -1, 2)
     members = np.argpartition(order, size - 1, axis=1)[:, :size]
     return np.bincount(members.ravel(), minlength=mechanism.k)

@@ -13,6 +13,7 @@ import numpy as np
 from ..._core import normal
 from ..._typing import Floats
 from ...mechanisms import Bins, Residue
+from ...reports import recipe_of
 
 Question = Residue | Bins
 
@@ -52,7 +53,7 @@ class ReportDistribution:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self.questions = tuple(questions)
-        coins = [question._coin for question in self.questions]
+        coins = [recipe_of(question).coin for question in self.questions]
         sizes = [coin.k for coin in coins]
         stops = np.cumsum([0, *sizes])
         self.slices = [slice(a, b) for a, b in pairwise(stops.tolist())]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..._typing import Floats
 from ...mechanisms import Residue
+from ...reports import recipe_of
 from ._distribution import ReportDistribution, best_of
 
 MODULUS = 4
@@ -36,7 +37,7 @@ class Levels:
         self.widths = narrowest * 2.0 ** np.arange(count)
         self.questions = tuple(Residue(float(width), 0.0, MODULUS, epsilon) for width in self.widths)
         self.distribution = ReportDistribution(self.questions)
-        coin = self.questions[0]._coin
+        coin = recipe_of(self.questions[0]).coin
         self.gain = float(coin.p - coin.q)
         self._from_level = [self.distribution.without(level) for level in range(count)]
 

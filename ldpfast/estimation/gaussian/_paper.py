@@ -14,6 +14,7 @@ import numpy as np
 from ..._formulas import normal_density
 from ...mechanisms import Bins, Laplace, Mechanism, Residue
 from ...mechanisms._laplace_residue import LaplaceResidue
+from ...reports import recipe_of
 from ...results import Estimate, Normal
 from ._design import Design, Located, Model
 from ._group import Group, Groups, counts_of
@@ -164,7 +165,7 @@ class Paper(Design):
         from scipy.special import ndtri
 
         sigma, n = self.model.bounds[0], group.n
-        coin = cast("Bins | Residue", group.question)._coin
+        coin = recipe_of(group.question).coin
         p, q = float(coin.p), float(coin.q)
         right = 1 if isinstance(group.question, Bins) else 0
         # Away from 0 and 1, whose quantiles are infinite.
