@@ -25,6 +25,8 @@ from ._recipe import RecordRecipe
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+LAW_METHODS = ("channel_rows", "report_variance", "report_state")  # of a mechanism without a law of its own
+
 
 class Mechanism(Question[Estimate[Any]]):
     """An immutable description of one channel: its records, its reports and its privacy guarantee.
@@ -120,6 +122,12 @@ class Mechanism(Question[Estimate[Any]]):
         """
         if not is_dataclass(self):
             raise TypeError(f"{type(self).__name__} must be a dataclass, whose fields are its parameters")
+        overridden = [name for name in LAW_METHODS if hasattr(self, name)] if law else []
+        if overridden:
+            raise TypeError(
+                f"{type(self).__name__} must not define {overridden[0]}: the distribution of its reports is that of "
+                f"{type(self).__mro__[1].__name__}, whose law has it"
+            )
         law = law or MethodLaw(self)
         if epsilon_realized is None:
             epsilon_realized = Channel(law.rows()).epsilon()

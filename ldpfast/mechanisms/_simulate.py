@@ -87,9 +87,9 @@ def simulate(
     >>> bool(abs(result["smokes"].value - 0.25) < 0.001)
     True
     """
-    if not isinstance(mechanism, Question) or not hasattr(recipe_of(mechanism), "draw"):
+    recipe: Any = recipe_of(mechanism) if isinstance(mechanism, Question) else None
+    if not (hasattr(recipe, "simulated") or getattr(recipe, "draw", None)):
         raise TypeError(f"mechanism must be a Mechanism, a Problem or a Survey, got {type(mechanism).__name__}")
-    recipe = recipe_of(mechanism)
     n = _check.integer("n", n, 1, MAX_REPORTS - 1)
     if hasattr(recipe, "simulated"):
         return aggregator_with(mechanism, recipe.simulated(shares_or_counts, n, open_generator(rng)), n)

@@ -188,12 +188,8 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         SmallSampleWarning
             If groups are left out because nobody is in them.
         """
-        empty = {value for value, n in zip(self, self._counts.n.tolist(), strict=True) if not n}
-        if empty:
-            listed = ", ".join(map(repr, in_order(empty)[:20])) + (", ..." if len(empty) > 20 else "")
-            warn(f"groups are left out because nobody is in them: {listed}", SmallSampleWarning)
-        counts = self._counts.taken(list(self))  # a copy, which later calls of `merge` do not change
-        return GroupedResults(in_order(value for value in self if value not in empty), counts, self.by, options)
+        # a copy, which later calls of `merge` do not change
+        return results_of(self._counts.taken(list(self)), self.by, options)
 
     def to_bytes(self) -> bytes:
         """Return the schema of the question, the groups and their counts as bytes, with a checksum.
@@ -285,3 +281,12 @@ def aggregator_of(counts: Counts) -> Aggregator | GroupedAggregator:
     if counts.groups is None:
         return Aggregator._of(counts)
     return GroupedAggregator(counts, by=counts.groups.by)
+
+
+def results_of(counts: Counts, by: By | None, options: Mapping[str, Any]) -> GroupedResults:
+    """Return the results of all groups of counts, which are kept, and must not change later."""
+    empty = {value for value, place in counts.places.items() if not counts.n[place]}
+    if empty:
+        listed = ", ".join(map(repr, in_order(empty)[:20])) + (", ..." if len(empty) > 20 else "")
+        warn(f"groups are left out because nobody is in them: {listed}", SmallSampleWarning)
+    return GroupedResults(in_order(value for value in counts.places if value not in empty), counts, by, options)

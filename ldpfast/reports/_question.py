@@ -15,7 +15,7 @@ from ..privacy import Guarantee
 from ..results import People
 from ._aggregator import Aggregator
 from ._counts import Counted, Counts
-from ._grouped import GroupedAggregator, aggregator_of
+from ._grouped import GroupedAggregator, aggregator_of, results_of
 from ._grouped_results import GroupedResults
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Question(Described, ABC, Generic[Result]):
         The estimate is a function of the reports alone. The values `by` are not protected.
         """
         counts = self._collected(x, by, rng, clip)
-        return counts.conclude() if counts.groups is None else aggregator_of(counts).estimate()
+        return counts.conclude() if counts.groups is None else results_of(counts, counts.groups.by, {})
 
     # The server -------------------------------------------------------------------------------------------------------
 

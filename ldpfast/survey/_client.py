@@ -58,12 +58,12 @@ class SurveyClient:
 
     def __init__(
         self,
-        asked: SurveyLayout,
-        in_wave: Callable[[int], SurveyLayout],
+        asked_in: Callable[[int | None], SurveyLayout],
         secret: bytes | None,
         person: int | str | bytes | None,
         ledger: Ledger | None = None,
     ) -> None:
+        asked = asked_in(None)
         if (secret is None) != (person is None):
             raise ValueError("secret and person must be given together")
         if ledger is not None and not isinstance(ledger, Ledger):
@@ -80,12 +80,16 @@ class SurveyClient:
                     "secret and person, or a ledger, must be given for a round of a survey: permanent answers depend on them"
                 )
         check_optional(asked.declared)
-        self._asked, self._asked_in = asked, in_wave
-        self._ledger = ledger
+        self._asked_in, self._ledger = asked_in, ledger  # a recipe cannot be pickled, a survey can
         self._keys = None if person is None or secret is None else PersonKeys(secret, [person])
         if ledger is not None:
             self._secret = ledger.secret(asked)
             self._keys = PersonKeys(self._secret, [ALONE])
+
+    @property
+    def _asked(self) -> SurveyLayout:
+        """The survey that the client was made of."""
+        return self._asked_in(None)
 
     def is_turn(self, wave: int | None = None) -> bool:
         """Return whether the person answers in a wave. It does not depend on any answer.

@@ -513,11 +513,11 @@ class Survey(Question[SurveyResult]):
             If a question is not optional: a client must not refuse a missing value. If only one of `secret` and `person` is
             given, or a ledger as well, or neither for a survey with waves.
         """
-        return SurveyClient(self._recipe, self._recipe_in, secret, person, ledger)
+        return SurveyClient(self._recipe_in, secret, person, ledger)
 
-    def _recipe_in(self, wave: int) -> SurveyRecipe:
-        """Return the recipe of the survey of a wave."""
-        return self.in_wave(wave)._recipe
+    def _recipe_in(self, wave: int | None) -> SurveyRecipe:
+        """Return the recipe of the survey, or of that of one of its waves."""
+        return self._recipe if wave is None else self.in_wave(wave)._recipe
 
     def client_table(self) -> bytes:
         """Return what clients in C and JavaScript need to make the messages of `client`.

@@ -643,6 +643,17 @@ def test_without_a_variance_there_is_a_clear_error():
         _ = mechanism.worst_variance
 
 
+@each("name", ["channel_rows", "report_variance", "report_state"])
+def test_a_subclass_of_a_mechanism_of_the_package_cannot_change_its_law(name):
+    """It would be ignored: the distribution is that of the coins."""
+    kind = dataclass(frozen=True)(type("Changed", (ldp.RandomizedResponse,), {name: lambda self, *arguments: None}))
+    with raises(
+        TypeError,
+        f"Changed must not define {name}: the distribution of its reports is that of RandomizedResponse, whose law has it",
+    ):
+        kind(3, 1.0)
+
+
 # Distribution ---------------------------------------------------------------------------------------------------------
 
 N = 200_000

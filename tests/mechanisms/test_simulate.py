@@ -28,6 +28,7 @@ from ldpfast.mechanisms._projective_space import Geometry
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.mechanisms._window import _rows
 from ldpfast.reports import Grid, SampledSigns
+from ldpfast.survey import Repeated, YesNo
 
 from ..support.cases import each
 from ..support.errors import raises
@@ -660,3 +661,9 @@ def test_laplace_residues_and_hessians_are_simulated():
     question = Hessian("linear", (0.0,), 1.0, norm="linf", residual=1.0)
     value = ldp.simulate(question, {(1.0, 0.0): 1.0}, 10**9, rng=SEED).estimate().value
     np.testing.assert_allclose(value, question.encode(np.array([[1.0, 0.0]]))[0], atol=0.001)
+
+
+def test_a_round_is_not_simulated():
+    asked = Repeated(YesNo(), permanent=3.0, round=2.0, rounds=9).in_round(2)
+    with raises(TypeError, "mechanism must be a Mechanism, a Problem or a Survey, got RepeatedRound"):
+        ldp.simulate(asked, [7, 3], n=10, rng=1)

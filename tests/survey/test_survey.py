@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import pickle
 from collections import Counter
@@ -474,3 +475,11 @@ def test_groups_of_coded_columns_are_their_labels():
         ValueError, match=r"column 'smoker' must hold booleans, or 0 and 1, got symbols of the labels 'S', 'N'"
     ):
         survey.collect({"smoker": Coded(codes, ("S", "N"))})
+
+
+def test_clients_without_a_secret_are_copied_and_pickled():
+    client = Survey({"a": YesNo(optional=True)}, 1.0).client()
+    for again in (pickle.loads(pickle.dumps(client)), copy.deepcopy(client), copy.copy(client)):
+        assert len(again.answer({"a": True})) == len(client.answer({"a": True}))
+    with pytest.raises(TypeError, match=r"^PersonKeys hold a secret and cannot be pickled or copied"):
+        pickle.dumps(Survey({"a": YesNo(optional=True)}, 1.0).client(bytes(32), 1))

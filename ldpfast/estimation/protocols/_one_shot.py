@@ -2,7 +2,7 @@
 
 The parameters of a problem are public: client and server construct it from the same arguments. The client encodes its
 record as a record of the mechanism and privatizes that. The server aggregates reports with the aggregator of the
-mechanism, which can be merged and saved. `Problem.conclude` turns the counts into the estimate.
+mechanism, which can be merged and saved. `Problem._conclude` turns the counts into the estimate.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class Problem(Question[Result]):
         return records
 
     def _convert(self, mean: Estimate[Any]) -> Result:
-        """Return the estimate from the mean of the decoded reports of the mechanism, for problems that keep `conclude`."""
-        raise NotImplementedError(f"{type(self).__name__} must define _convert or conclude")
+        """Return the estimate from the mean of the decoded reports of the mechanism, for problems that keep `_conclude`."""
+        raise NotImplementedError(f"{type(self).__name__} must define _convert or _conclude")
 
     def _conclude(self, counted: Counted) -> Result:
         return self._convert(self._recipe.mean(counted))
