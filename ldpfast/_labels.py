@@ -130,7 +130,7 @@ def require_one_index(columns: Mapping[str, Any], *, are_columns: bool = False) 
         Objects by the names of the arguments, or of the columns. Objects without an index of pandas have the order of the rows
         only, and are not compared.
     are_columns : bool, default False
-        Whether the names are those of columns of a table, for error messages.
+        Whether the names are names of columns of a table, for error messages.
     """
     indexed = [(name, values.index) for name, values in columns.items() if has_index(values)]
     for (first, one), (name, other) in pairwise(indexed):

@@ -23,11 +23,9 @@ ROW, COLUMN = 0.16, 0.45  # inches that a row of text and a column of short text
 LONGEST_LABEL = 48  # characters
 HOLLOW = "hollow: the estimate is beyond this limit"  # caption of hollow points
 TALLEST, SHORTEST = 12.0, 1.6  # inches of figures with one row per number
-MOST_ROWS, COLUMN_ROWS, LEAST_ROWS = (
-    150,
-    50,
-    3,
-)  # of a figure with panels, of a column of it, and of a panel if it has them
+MAX_ROWS = 150  # of a figure with panels
+COLUMN_ROWS = 50  # of a column of it
+MIN_ROWS = 3  # of a panel, if it has as many
 TITLE = 1.6  # rows that the title of a panel needs
 MAX_TEXTS = 64  # cells of a heat map in which the number is written
 
@@ -107,11 +105,11 @@ def rows_shown(rows: Sequence[int]) -> list[int]:
     Panels with few rows have all of theirs; the others share the room that is left.
     """
     shown = list(rows)
-    for most in range(max(rows, default=0), LEAST_ROWS - 1, -1):
+    for most in range(max(rows, default=0), MIN_ROWS - 1, -1):
         shown = [min(count, most) for count in rows]
-        if sum(shown) + TITLE * len(rows) <= MOST_ROWS:
+        if sum(shown) + TITLE * len(rows) <= MAX_ROWS:
             return shown
-    room = np.cumsum([count + TITLE for count in shown]) <= MOST_ROWS
+    room = np.cumsum([count + TITLE for count in shown]) <= MAX_ROWS
     return [count if fits else 0 for count, fits in zip(shown, room, strict=True)]
 
 

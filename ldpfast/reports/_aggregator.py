@@ -1,4 +1,4 @@
-"""The server's state: counts of reports that can be merged, saved and estimated; of all people, or of groups."""
+"""The server's state: counts of reports that can be merged, saved and estimated."""
 
 from __future__ import annotations
 

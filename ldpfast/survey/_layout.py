@@ -150,11 +150,6 @@ class SurveyLayout:
         mechanism = self.mechanisms[q]
         return (mechanism.second if isinstance(mechanism, TwoResponses) else mechanism).epsilon_realized
 
-    @property
-    def is_whole_panel(self) -> bool:
-        """Whether the survey has waves and is not that of one of them."""
-        return self.series.panel is not None and self.series.wave is None
-
 
 def _kernel_of(mechanism: Mechanism) -> Any:
     """Return the compiled kernel of the fresh reports; of a round, which has only reports with personal keys, the first one."""
