@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ldpfast._typing import Floats
-from ldpfast.bounds import Bound, _problem
+from ldpfast.bounds import Bound, _registered_problem
 from ldpfast.bounds._comparison import curves
 from ldpfast.bounds._plan_plot import paint
 from ldpfast.demo.curve import Curve, Row
@@ -122,21 +122,21 @@ def run(rng: np.random.Generator | None, full: bool = False) -> PriceStudy:
     prices = []
     for problem, fixed in PROBLEMS:
         epsilon = EPSILONS
-        largest = _problem.PROBLEMS[problem].most_epsilon(fixed)
+        largest = _registered_problem.PROBLEMS[problem].most_epsilon(fixed)
         if largest <= 1:
             epsilon = np.geomspace(EPSILONS[0] / 50, largest, PLACES)
         elif problem.startswith("central"):
             epsilon = EPSILONS / 50
         people = FEW if problem == "central_range" else PEOPLE
         n = np.full(PLACES, float(people))
-        mechanisms = curves(problem, n, epsilon, **fixed) if not _problem.PROBLEMS[problem].central else {}
+        mechanisms = curves(problem, n, epsilon, **fixed) if not _registered_problem.PROBLEMS[problem].central else {}
         prices.append(
             Price(
                 problem,
                 fixed,
                 people,
                 epsilon,
-                _problem.PROBLEMS[problem].bound(n=n, epsilon=epsilon, **fixed),
+                _registered_problem.PROBLEMS[problem].bound(n=n, epsilon=epsilon, **fixed),
                 mechanisms,
             )
         )

@@ -22,7 +22,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import files
 from ldpfast.files import FileTable
-from ldpfast.files._base import TableFile
+from ldpfast.files._column_reader import TableFile
 from ldpfast.survey import Answer, Choice, ColumnQuestion, Histogram, Mean, Survey, YesNo
 from ldpfast.survey._questions import column_of
 

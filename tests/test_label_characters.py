@@ -11,7 +11,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast._plots import text_of
-from ldpfast.server._plan import ServerPlan
+from ldpfast.server._server_plan import ServerPlan
 from ldpfast.survey import Choice, Survey, YesNo
 
 from .support.cases import each

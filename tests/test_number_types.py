@@ -17,7 +17,7 @@ import ldpfast as ldp
 from ldpfast import _schema, bounds, central, estimation, privacy
 from ldpfast._described import Described
 from ldpfast.bounds._central_mean import table1
-from ldpfast.central._density import best_bins
+from ldpfast.central._cube_histogram import best_bins
 from ldpfast.privacy._conversions import least_error, misses
 from ldpfast.reports import Aggregator
 from ldpfast.survey import Cross, Histogram, Mean, Survey, SurveyRound, YesNo

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ldpfast.results import Binomial, BoundedSum, Debiasing, Estimate, Fieller, Joined, Normal, StudentT, WithGaps
-from ldpfast.results._comparison import Recovered
+from ldpfast.results._differences import Recovered
 from ldpfast.results._roots import roots
 from ldpfast.results._test_result import p_values
 from ldpfast.survey import Choice, Mean, Survey, YesNo, compare

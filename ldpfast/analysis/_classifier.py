@@ -13,7 +13,7 @@ from .. import _check
 from .._extras import optional
 from .._labels import require_one_index
 from .._typing import AnyArray, Floats
-from ._answers import Answers
+from ._answer_design import Answers
 from ._maximum import maximum
 from ._rows import Rows
 

@@ -14,7 +14,7 @@ from .._labels import require_one_index
 from .._typing import Floats
 from ..designs import Design, Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate, TestResult
-from ._answers import Answers
+from ._answer_design import Answers
 from ._likelihood import Likelihood
 from ._maximum import maximum
 from ._model import MAX_STDERR, OBSERVED, Regression, freedom_of, people_of

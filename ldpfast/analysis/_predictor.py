@@ -15,12 +15,12 @@ from .._labels import require_one_index
 from .._typing import AnyArray, Floats
 from ..designs import Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate
-from ._answers import Answers
+from ._answer_design import Answers
+from ._least_squares import least_squares
 from ._likelihood import Likelihood
 from ._maximum import Sums, maximum
 from ._mixture import Mixture
 from ._model import MAX_STDERR, OBSERVED, Regression, freedom_of, people_of
-from ._moments import least_squares
 from ._rows import Rows
 from ._sandwich import squared_scores
 

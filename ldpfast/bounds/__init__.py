@@ -36,8 +36,8 @@ from ._median import median
 from ._methods import assouad, fano, le_cam, packing
 from ._multinomial import multinomial
 from ._planning import epsilon_for, sample_size
-from ._power import plan_test
 from ._sparse_mean import sparse_mean
+from ._test_power import plan_test
 
 __all__ = [
     "Bound",

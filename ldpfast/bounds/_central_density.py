@@ -9,7 +9,7 @@ from .. import _check
 from .._typing import Floats
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n
 from ._central_privacy import BARBER, CentralPrivacy
-from ._problem import Problem, Solution, Solutions, register
+from ._registered_problem import Problem, Solution, Solutions, register
 
 
 def central_density(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, *, method: str = "sharp") -> Bound:
@@ -124,7 +124,7 @@ def _cells(n: Floats, a: Floats, d: Floats) -> Floats:
 
 def solutions(n: int, epsilon: float, dim: int) -> Solutions:
     """Return the procedures of the library that solve the problem, with their errors."""
-    from ..central._density import best_bins, risk_of
+    from ..central._cube_histogram import best_bins, risk_of
 
     def histogram() -> Solution:
         bins = best_bins(n, epsilon, dim)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._central_privacy import CHAUDHURI, CentralPrivacy
-from ._problem import Problem, register
+from ._registered_problem import Problem, register
 from ._tools import (
     DISTANCES,
 )

@@ -12,7 +12,7 @@ from .. import _check
 from .._typing import Floats
 from ._bound import Bound, bound, check_integer, check_n, check_scale, is_paper
 from ._central_privacy import BARBER, DEFINITIONS, CentralPrivacy, noise_factor
-from ._problem import Problem, Solution, Solutions, register
+from ._registered_problem import Problem, Solution, Solutions, register
 from ._tools import (
     SQUARED,
     best_clipping,
@@ -233,7 +233,7 @@ def solutions(
 ) -> Solutions:
     """Return the procedures of the library that solve the problem, with their errors."""
     from ..central._definitions import definition_of
-    from ..central._mean import Release
+    from ..central._mean_release import Release
 
     def mean(noise: str, method: str) -> Solution:
         release = Release.of(definition_of(privacy, epsilon, delta), noise, method, moment, radius, n, dim)

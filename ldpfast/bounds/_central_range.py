@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Bound, bound, check_epsilon, check_n, is_paper
 from ._central_privacy import CHAUDHURI
-from ._problem import Problem, register
+from ._registered_problem import Problem, register
 
 
 def central_range(n: ArrayLike, epsilon: ArrayLike, *, low: ArrayLike, high: ArrayLike, method: str = "sharp") -> Bound:

@@ -13,7 +13,7 @@ from .._plots import BLACK, axes, draw_errors, height_of_rows
 from .._table import html_table
 from .._typing import Floats
 from ._bound import Bound, with_unit
-from ._problem import PROBLEMS, Problem, Solution
+from ._registered_problem import PROBLEMS, Problem, Solution
 
 if TYPE_CHECKING:
     from ..mechanisms import Mechanism

@@ -13,7 +13,7 @@ from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import tanh_half
 from ._methods import chi_factor, information_factor, tv_from_kl
 from ._multinomial import share_variance
-from ._problem import Problem, Solution, Solutions, register
+from ._registered_problem import Problem, Solution, Solutions, register
 from ._tools import (
     DJW,
     INTEGRATED,

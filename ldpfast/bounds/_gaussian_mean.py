@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import deficit_inverse, excess, tanh_half
-from ._problem import Problem, Solution, Solutions, register
+from ._registered_problem import Problem, Solution, Solutions, register
 from ._tools import (
     coth_half,
 )

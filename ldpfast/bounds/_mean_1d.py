@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import check_small_epsilon
-from ._problem import Problem, Solution, Solutions, register, require_domain
+from ._registered_problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
     DJW,
     SQUARED,

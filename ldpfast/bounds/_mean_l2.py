@@ -12,7 +12,7 @@ from .._formulas import half_space_constants
 from .._typing import Floats
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, check_scale, is_paper
 from ._contraction import excess
-from ._problem import Problem, Solution, Solutions, register, require_domain
+from ._registered_problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
     DJW,
     SQUARED,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import check_small_epsilon
-from ._problem import Problem, Solution, Solutions, register
+from ._registered_problem import Problem, Solution, Solutions, register
 from ._tools import (
     DJW,
     allow_overflow,

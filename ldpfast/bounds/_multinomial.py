@@ -12,7 +12,7 @@ from ..results import line_of
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, is_paper
 from ._contraction import tanh_half
 from ._methods import information_factor
-from ._problem import Problem, Solution, Solutions, register, require_domain
+from ._registered_problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
     DISTANCES,
     SQUARED,

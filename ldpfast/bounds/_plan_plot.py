@@ -12,8 +12,8 @@ from .._plots import GREEN, ORANGE, PURPLE, SKY, YELLOW, draw_bounds, figure
 from .._typing import Floats
 from ._bound import Bound, with_unit
 from ._comparison import curves
-from ._plan import Plan
-from ._problem import PROBLEMS
+from ._registered_problem import PROBLEMS
+from ._study_plan import Plan
 
 COLORS = (ORANGE, GREEN, PURPLE, SKY, YELLOW)
 POINTS = 25

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _check
-from ._problem import MAX_EPSILON, PROBLEMS
+from ._registered_problem import MAX_EPSILON, PROBLEMS
 
 MIN_EPSILON = 1e-9
 FINE_FROM = 0.1  # epsilon from which on the search takes small steps

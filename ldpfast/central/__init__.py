@@ -3,12 +3,12 @@
 This package is provisional: its names can change in a minor release.
 """
 
-from ._density import CubeHistogram, histogram_density
+from ._cube_histogram import CubeHistogram, histogram_density
 from ._error_bounds import m_estimate_sample_size, mean_error, quantile_error, smooth_sensitivity_error
 from ._influence import Mean, TrimmedMean, gross_error_sensitivity, influence, plot_influence
 from ._m_grid import m_estimate
 from ._m_psi import Custom, Huber, Logistic, Quantile
-from ._mean import MeanEstimate, mean
+from ._mean_release import MeanEstimate, mean
 from ._quantile import QuantileEstimate, median, quantile
 from ._smooth_calibration import calibrate, laplace_delta
 from ._smooth_release import trimmed_mean

@@ -21,7 +21,7 @@ from .._random import open_stream, words
 from .._typing import Floats
 from ..privacy import Guarantee
 from ..results import Estimate
-from . import _records
+from . import _curator_records
 from ._m_psi import GRID, Custom, Psi, as_psi
 from ._m_sampler import PRIORS, MonotoneEM, Prior, Uniforms, check_epsilon
 from ._quantile import weights
@@ -213,8 +213,8 @@ def m_estimate(
     _check.choice("method", method, METHODS)
     size = _check.integer("grid", grid, 2, MAX_POINTS)
     if method == "continuous":
-        _records.require_ideal(allow_ideal, f"method={method!r}")
-    records = _records.numbers(x, start.lower, start.upper, nan)
+        _curator_records.require_ideal(allow_ideal, f"method={method!r}")
+    records = _curator_records.numbers(x, start.lower, start.upper, nan)
     if len(records) >= MAX_RECORDS:
         raise ValueError(f"x must hold fewer than 2^32 records, got {len(records)}")
     if method == "continuous":

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import AnyArray
-from ._records import PIECE_NUMBERS, invalid_error
+from ._curator_records import PIECE_NUMBERS, invalid_error
 
 SIZE = 1 << 32  # number of grid points
 

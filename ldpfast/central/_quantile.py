@@ -19,8 +19,8 @@ from .._core.stream import Stream
 from .._random import open_stream
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
+from ._curator_records import array
 from ._public_grid import SIZE, PublicGrid
-from ._records import array
 from ._smooth_release import smooth_quantile
 
 if TYPE_CHECKING:

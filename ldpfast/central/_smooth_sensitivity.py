@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._core import order
 from .._typing import AnyArray, Floats
-from . import _records
+from . import _curator_records
 from ._public_grid import SIZE, PublicGrid
 from ._smooth_calibration import check_beta
 
@@ -34,21 +34,21 @@ class SortedRecords:
     @classmethod
     def of(cls, x: ArrayLike, lower: float, upper: float, nan: str) -> SortedRecords:
         """Return the records in doubles. Sorted input is neither copied nor sorted."""
-        records = _records.array(x, nan)
+        records = _curator_records.array(x, nan)
         if not (
             records.dtype == np.float64
             and math.isfinite(records[0])
             and math.isfinite(records[-1])
             and bool((records[1:] >= records[:-1]).all())
         ):
-            records = _records.numbers(records, lower, upper, nan)
+            records = _curator_records.numbers(records, lower, upper, nan)
             records.sort()
         return cls(records, lower, upper)
 
     @classmethod
     def on_grid(cls, x: ArrayLike, grid: PublicGrid, nan: str) -> SortedRecords:
         """Return the indices of the grid points next to the records. Sensitivities below 1 count as 1."""
-        points = grid.indices(_records.array(x, nan), nan)
+        points = grid.indices(_curator_records.array(x, nan), nan)
         points.sort()
         return cls(points, 0.0, SIZE - 1.0, 1.0)
 
@@ -269,6 +269,6 @@ def smooth_sensitivity_mean(x: ArrayLike, beta: float, lower: float, upper: floa
     3.016
     """
     beta, (low, high) = check_beta(beta), _check.interval(lower, upper)
-    records = _records.numbers(x, low, high, nan)
+    records = _curator_records.numbers(x, low, high, nan)
     largest = max(float(records.max()) - low, high - float(records.min()), math.exp(-beta) * (high - low))
     return largest / len(records)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from .._version import __version__
-from . import _analyses, _plans, _server, _studies, _surveys
-from ._arguments import console, generator, output_file
+from . import _analyses, _plans, _server, _studies, _survey_commands
+from ._command_arguments import console, generator, output_file
 from ._process import one_line, standard_streams, stop_signals
 
 
@@ -79,7 +79,7 @@ def _parser() -> Parser:
     demo.add_argument("--seed", type=int, help=seed)
     demo.set_defaults(command=_demo)
 
-    _surveys.add_commands(commands, seed)
+    _survey_commands.add_commands(commands, seed)
 
     _studies.add_command(commands, seed)
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..bounds import _plan
-from ..bounds._problem import PROBLEMS
+from ..bounds import _study_plan
+from ..bounds._registered_problem import PROBLEMS
 from ..survey import Survey, SurveyPlan
-from ._arguments import count, output_file, replaced
-from ._surveys import read_survey
+from ._command_arguments import count, output_file, replaced
+from ._survey_commands import read_survey
 
 SURVEY_ONLY = ("html", "compare", "alpha", "power", "shares", "response")
 
@@ -110,7 +110,9 @@ def _plan_problem(arguments: argparse.Namespace) -> int:
             raise ValueError(f"{_option(name)} must be left out for {problem.name}")
     if arguments.figure is not None:
         output_file("--figure", arguments.figure)
-    found = _plan.make_plan(problem.name, arguments.n, arguments.epsilon, arguments.error, arguments.confidence, fixed)
+    found = _study_plan.make_plan(
+        problem.name, arguments.n, arguments.epsilon, arguments.error, arguments.confidence, fixed
+    )
     if arguments.figure is not None:
         from ..bounds import _plan_plot
 

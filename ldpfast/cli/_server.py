@@ -23,8 +23,8 @@ from .._person_keys import ID_BYTES, PersonKeys
 from ..reports import recipe_of
 from ..survey import Choice, Mean, RepeatedSurvey, Survey, YesNo
 from ..survey._messages import message_table
-from ._arguments import output_file, replaced
-from ._surveys import read_survey
+from ._command_arguments import output_file, replaced
+from ._survey_commands import read_survey
 
 DATABASE = "sqlite:///reports.db"
 TOKENS = "ldpfast-tokens"
@@ -311,7 +311,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _write_export(arguments: argparse.Namespace, store: Any) -> int:
     from ..server._exports import exported_state
-    from ..server._plan import Occasion
+    from ..server._server_plan import Occasion
 
     occasion, note = Occasion.of(store.plan.current), ""
     with replaced(arguments.output, arguments.surveys) as temporary:
@@ -345,7 +345,7 @@ def _write_messages(store: Any, occasion: Any, group: str | None, path: Path) ->
 
 def _store(arguments: argparse.Namespace) -> Any:
     optional("sqlalchemy", "server")
-    from ..server._plan import ServerPlan
+    from ..server._server_plan import ServerPlan
     from ..server._store import Store
 
     surveys, groups = _read_surveys(arguments.surveys, arguments.round)

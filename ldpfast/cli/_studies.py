@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ._arguments import console, generator
+from ._command_arguments import console, generator
 
 REPOSITORY = "https://github.com/ldpfast/ldpfast"
 SOURCE = Path(__file__).resolve().parents[2]  # the checkout, if the installation is editable

@@ -13,7 +13,7 @@ from ._binary import (
     unrelated_question,
     warner,
 )
-from ._bits import BitChannel
+from ._bit_channel import BitChannel
 from ._clusters import Sample as Sample
 from ._clusters import read_clusters as read_clusters
 from ._design import Design

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._binned_quantiles import ConditionalQuantiles
 from ._conditional import conditional_means
 from ._conditional_quantiles import conditional_quantiles
-from ._density import DensityEstimate, ProjectedDensity
+from ._density_estimate import DensityEstimate, ProjectedDensity
 from ._frequencies import Frequencies, FrequencyEstimate, project_simplex
 from ._from_reports import from_reports, from_sums
 from ._functions import (

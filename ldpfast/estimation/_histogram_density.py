@@ -15,7 +15,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Interval
 from ..mechanisms import LaplaceOneHot, Mechanism, UnaryEncoding
 from ..results import SHARES, Estimate
-from ._density import DensityEstimate
+from ._density_estimate import DensityEstimate
 from .protocols import FEW_REPORTS, Problem, warn_few
 
 MAX_BINS = 1 << 16

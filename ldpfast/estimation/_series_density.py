@@ -16,7 +16,7 @@ from ..mechanisms import LinfBall
 from ..mechanisms._half_space import half_space_constant
 from ..reports import recipe_of
 from ..results import Estimate
-from ._density import DensityEstimate
+from ._density_estimate import DensityEstimate
 from .protocols import FEW_REPORTS, Problem, warn_few
 
 MAX_TERMS = 1 << 16

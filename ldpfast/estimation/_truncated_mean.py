@@ -15,7 +15,7 @@ from .._typing import Floats
 from ..domains import Reals
 from ..mechanisms import Laplace, SignBit
 from ..results import BoundedSum, Estimate, IntervalRule, Normal
-from ..results._comparison import hypotenuse
+from ..results._differences import hypotenuse
 from .protocols import FEW_REPORTS, Problem, warn_few
 
 

@@ -5,7 +5,7 @@ does not depend on the length of a file. Error messages name the column and the 
 """
 
 from ._arrow import damage_errors as damage_errors
-from ._base import MISSING as MISSING
+from ._column_reader import MISSING as MISSING
 from ._file_table import FileTable
 from ._open import open_table as open_table
 from ._status import STDIN as STDIN

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import optional
-from ._base import TableFile, places_in_dictionary
+from ._column_reader import TableFile, places_in_dictionary
 
 
 def damage_errors() -> tuple[type[Exception], ...]:

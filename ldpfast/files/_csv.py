@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._extras import optional
 from ._arrow import ArrowFile
-from ._base import missing, trimmed
+from ._column_reader import missing, trimmed
 from ._status import STDIN
 
 DAMAGED = (EOFError, OSError, zlib.error)  # errors of compressed files

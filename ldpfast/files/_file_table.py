@@ -14,7 +14,7 @@ from .. import _check
 from .._extras import optional
 from ..survey import Coded, ColumnQuestion, Piece, Source
 from ..survey._questions import column_of
-from ._base import TableFile
+from ._column_reader import TableFile
 from ._open import open_table
 from ._status import STDIN, duplicates
 

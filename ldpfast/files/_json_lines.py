@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._frames import arrow_array
-from ._base import TableFile, missing, trimmed
+from ._column_reader import TableFile, missing, trimmed
 
 # Numbers that Python writes, but JSON does not have.
 CONSTANTS = {"NaN": None, "Infinity": float("inf"), "-Infinity": -float("inf")}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._extras import optional
 from .._frames import arrow_array
-from ._base import TableFile
+from ._column_reader import TableFile
 
 MAX_CODE = 0x10FFFF  # of Unicode
 

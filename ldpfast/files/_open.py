@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._base import TableFile
+from ._column_reader import TableFile
 from ._csv import CsvFile
 from ._feather import FeatherFile
 from ._json_lines import JsonLinesFile

@@ -3,9 +3,8 @@
 from ..reports import Aggregator
 from . import _laplace_residue as _laplace_residue  # their classes are not public, but saved queries name them
 from . import _smoothed_bins as _smoothed_bins
-from ._base import Mechanism
+from ._best_mechanism import for_ball, for_box, for_categories, for_interval
 from ._bins import Bins
-from ._choice import for_ball, for_box, for_categories, for_interval
 from ._decoding import decoding_of as decoding_of
 from ._finite_channel import FiniteChannel
 from ._gradient import Gradient
@@ -17,13 +16,14 @@ from ._laplace_one_hot import LaplaceOneHot
 from ._laplace_vector import LaplaceVector
 from ._law import Law as Law
 from ._linf_ball import LinfBall
+from ._mechanism import Mechanism
 from ._priv_unit import PrivUnit
 from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._query import Query
 from ._randomized_response import RandomizedResponse
 from ._rank_codebook import RankCodebook
 from ._ranked_signs import RankedSigns
-from ._recipe import RecordRecipe as RecordRecipe
+from ._record_recipe import RecordRecipe as RecordRecipe
 from ._records import RecordPiece as RecordPiece
 from ._records import Records as Records
 from ._residue import Residue

@@ -17,8 +17,8 @@ from ..domains import Categories
 from ..privacy import Channel
 from ..reports import Codes
 from ..results import MatrixDebiasing
-from ._base import Mechanism
 from ._law import CHANNEL_ENTRIES, RowsLaw
+from ._mechanism import Mechanism
 from ._python import integer_weights, right_inverse
 
 

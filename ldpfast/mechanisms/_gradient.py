@@ -11,7 +11,7 @@ from .._core import sgd
 from .._typing import AnyArray, Floats
 from ..reports import recipe_of
 from ._l2_ball import L2Ball
-from ._likelihood import FAMILIES, LikelihoodQuestion, padded
+from ._likelihood_question import FAMILIES, LikelihoodQuestion, padded
 from ._linf_ball import LinfBall
 
 

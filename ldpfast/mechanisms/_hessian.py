@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._typing import AnyArray, Floats
 from ..reports import recipe_of
-from ._likelihood import LikelihoodQuestion
+from ._likelihood_question import LikelihoodQuestion
 
 MAX_COEFFICIENTS = 512  # 131,328 entries
 MIN_CAP = 3.0  # least cap of the weight of a Poisson model: fitted means up to it are exact

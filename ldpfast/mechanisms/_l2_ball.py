@@ -13,9 +13,9 @@ from .._typing import AnyArray, Floats
 from ..domains import Ball
 from ..privacy import TwoLevel
 from ..reports import Decoding, Vectors
-from ._base import Mechanism
 from ._half_space import check_ball, check_scale, half_space_constant
 from ._law import Law
+from ._mechanism import Mechanism
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from .. import _check
 from ..domains import Interval
 from ..reports import Grid
-from ._base import Mechanism
 from ._discrete_laplace import grid_noise, grid_steps
+from ._mechanism import Mechanism
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..reports import Decoding, Grid
-from ._base import Mechanism
 from ._discrete_laplace import GridNoiseLaw, grid_noise, grid_steps
+from ._mechanism import Mechanism
 from ._response import one_hot
 
 MAX_COLUMNS = 1 << 20

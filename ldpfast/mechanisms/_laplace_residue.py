@@ -10,8 +10,8 @@ from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Reals
 from ..reports import Grid
-from ._base import Mechanism
 from ._discrete_laplace import grid_noise, grid_steps
+from ._mechanism import Mechanism
 
 MAX_PERIODS = 2.0**52  # distances from the offset are clipped to this many periods
 

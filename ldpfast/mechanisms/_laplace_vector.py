@@ -8,9 +8,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from .. import _check, _coins
 from ..domains import Ball
 from ..reports import Grid
-from ._base import Mechanism
 from ._discrete_laplace import grid_noise, grid_steps
 from ._half_space import check_ball
+from ._mechanism import Mechanism
 
 
 @dataclass(frozen=True)

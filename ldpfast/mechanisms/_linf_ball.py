@@ -16,10 +16,10 @@ from ..domains import Ball
 from ..privacy import TwoLevel
 from ..reports import Bits, Decoding
 from ..results import Debiasing
-from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, multinomial
 from ._half_space import check_ball, check_scale, half_space_constant
 from ._law import Law, NoExactFormError
+from ._mechanism import CHANNEL_ENTRIES, Mechanism
 from ._vertices import MAX_GROUPED, count_signs
 
 if TYPE_CHECKING:

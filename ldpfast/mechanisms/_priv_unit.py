@@ -17,9 +17,9 @@ from .._typing import AnyArray, Floats
 from ..domains import Ball
 from ..privacy import Guarantee
 from ..reports import Decoding, Vectors
-from ._base import Mechanism
 from ._half_space import check_ball, check_scale
 from ._law import Law
+from ._mechanism import Mechanism
 from ._python import PythonKernel
 
 MAX_DIM = 1 << 32  # the words of one row are at most half of a stream

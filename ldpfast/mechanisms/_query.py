@@ -11,7 +11,7 @@ from .. import _check
 from .._envelope import as_bytes
 from .._schema import canonical_json, read_integer, read_json
 from .._typing import AnyArray
-from ._base import Mechanism
+from ._mechanism import Mechanism
 
 if TYPE_CHECKING:
     from .._random import RNGLike

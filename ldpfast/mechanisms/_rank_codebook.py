@@ -11,8 +11,8 @@ from .._core import privatize
 from ..domains import Ball
 from ..privacy import TwoLevel
 from ..reports import Directions
-from ._base import Mechanism
 from ._half_space import DirectionLaw, check_ball, check_scale
+from ._mechanism import Mechanism
 
 MAX_VECTORS = 1 << 14
 MAX_DIM = 16384  # a row fits the stack of the kernel

@@ -19,8 +19,8 @@ from .._typing import Floats
 from ..domains import Ball
 from ..privacy import TwoLevel
 from ..reports import FrameSigns
-from ._base import Mechanism
 from ._half_space import DirectionLaw, check_ball, check_scale, half_space_constant
+from ._mechanism import Mechanism
 from ._order_statistics import moments_of_order, products_of_order
 from ._rank_codebook import MAX_DIM as MAX_ORTHOGONAL
 

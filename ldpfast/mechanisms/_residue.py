@@ -12,7 +12,7 @@ from .._typing import AnyArray
 from ..domains import Reals
 from ..reports import Codes
 from ..results import Debiasing
-from ._base import Mechanism
+from ._mechanism import Mechanism
 from ._response import parts_of
 
 

@@ -19,10 +19,10 @@ from ..domains import Ball
 from ..privacy import TwoLevel
 from ..reports import Bits, Decoding, Format, SampledSigns
 from ..results import Debiasing
-from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts
 from ._half_space import check_ball, check_scale
 from ._law import Law, NoExactFormError
+from ._mechanism import CHANNEL_ENTRIES, Mechanism
 from ._vertices import MAX_COLUMNS, count_sampled_signs, count_signs
 
 if TYPE_CHECKING:

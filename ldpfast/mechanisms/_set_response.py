@@ -17,10 +17,10 @@ from ..domains import Categories
 from ..privacy import TwoLevel
 from ..reports import Codes, Counted, Decoding
 from ..results import Debiasing, Estimate, SupportDebiasing
-from ._base import Mechanism
 from ._draws import Counts, bincount, heads
 from ._kernel import Kernel
 from ._law import CHANNEL_ENTRIES, Law
+from ._mechanism import Mechanism
 from ._response import one_hot
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from .._typing import AnyArray, Floats
 from ..domains import Strings
 from ..reports import Codes, Decoding, recipe_of
 from ..results import Debiasing, line_of
-from ._base import Mechanism
-from ._choice import ROUNDING, best, total_variance
+from ._best_mechanism import ROUNDING, best, total_variance
 from ._draws import Counts, bincount, multinomial
 from ._hadamard_response import HadamardResponse
 from ._law import Law
+from ._mechanism import Mechanism
 from ._projective_geometry_response import ProjectiveGeometryResponse, best_geometry
 from ._projective_space import Geometry, geometries
 from ._randomized_response import RandomizedResponse
@@ -31,7 +31,7 @@ from ._set_response import SetResponse, scaled_variance
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from ._recipe import RecordRecipe
+    from ._record_recipe import RecordRecipe
 
 MAX_BUCKETS = 1 << 20
 MAX_FUNCTIONS = 64

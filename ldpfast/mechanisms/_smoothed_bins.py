@@ -13,8 +13,8 @@ from .._typing import AnyArray, Floats
 from ..domains import Reals
 from ..reports import Codes, Decoding
 from ..results import Debiasing
-from ._base import Mechanism
 from ._draws import Counts, multinomial
+from ._mechanism import Mechanism
 from ._python import invert
 from ._response import ResponseLaw, debiasing_of, response_counts
 

@@ -18,9 +18,9 @@ from ..domains import Categories
 from ..privacy import TwoLevel
 from ..reports import Bits, Decoding
 from ..results import Debiasing
-from ._base import Mechanism
 from ._draws import Counts, bincount, sample
 from ._law import CHANNEL_ENTRIES, Law
+from ._mechanism import Mechanism
 from ._response import one_hot
 from ._set_response import scaled_variance
 

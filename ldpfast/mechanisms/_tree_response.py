@@ -17,9 +17,9 @@ from ..domains import Categories
 from ..privacy import TwoLevel
 from ..reports import Codes, Decoding
 from ..results import Debiasing
-from ._base import Mechanism
 from ._draws import Counts, bincount, uniform
 from ._law import CHANNEL_ENTRIES, Law
+from ._mechanism import Mechanism
 from ._tree_level import HadamardLevel, ResponseLevel, TreeLevel
 from ._tree_levels import tree_levels
 from ._tree_sets import SetLevel

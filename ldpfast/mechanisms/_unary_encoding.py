@@ -15,9 +15,9 @@ from ..domains import Categories
 from ..privacy import TwoLevel
 from ..reports import Bits, Decoding
 from ..results import Debiasing
-from ._base import Mechanism
 from ._draws import Counts, bincount, heads
 from ._law import CHANNEL_ENTRIES, Law
+from ._mechanism import Mechanism
 from ._randomized_response import MAX_CATEGORIES
 from ._response import debiasing_of, one_hot
 

@@ -9,7 +9,7 @@ from .._core import privatize
 from ..domains import Categories
 from ..reports import Codes
 from ..results import Debiasing
-from ._base import Mechanism
+from ._mechanism import Mechanism
 from ._response import parts_of
 
 

@@ -21,9 +21,9 @@ from ..domains import Interval
 from ..privacy import TwoLevel
 from ..reports import Codes, Decoding
 from ..results import NumberDebiasing
-from ._base import Mechanism
 from ._draws import Counts, multinomial
 from ._law import Law
+from ._mechanism import Mechanism
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -34,7 +34,7 @@ from ._guarantee import of_disjoint as of_disjoint
 from ._one_at_random import release_one_at_random
 from ._rounds import compose_rounds
 from ._shuffling import shuffled, shuffled_delta
-from ._sums import summed, summed_delta
+from ._summed_reports import summed, summed_delta
 from ._two_level import TwoLevel as TwoLevel
 
 __all__ = [

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._limits import clopper_pearson
-from ._numbers import Floats
+from ._directed_rounding import Floats
 
 if TYPE_CHECKING:
     from .._random import RNGLike

@@ -15,8 +15,8 @@ from .._plots import BLUE, GRAY, MAX_TEXTS, VERMILION, axes, draw_matrix
 from .._table import html_table
 from . import _divergence
 from ._channel_rows import ChannelRows
-from ._comparison import deficiency
-from ._numbers import Floats, float_or_array
+from ._deficiency import deficiency
+from ._directed_rounding import Floats, float_or_array
 
 MAX_COLUMNS = 16  # reports of a channel that are shown in HTML
 

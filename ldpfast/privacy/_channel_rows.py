@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins
 from . import _divergence, _testing
+from ._directed_rounding import Floats
 from ._exact import ExactPair
-from ._numbers import Floats
 
 
 class ChannelRows:

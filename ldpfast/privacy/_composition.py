@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check, _coins
-from ._numbers import UNIT, Floats, float_or_array
+from ._directed_rounding import UNIT, Floats, float_or_array
 
 MAX_LOSSES = 1 << 22
 MAX_EPSILON = 1e100

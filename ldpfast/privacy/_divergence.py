@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ._numbers import Floats
+from ._directed_rounding import Floats
 
 
 def hockey_stick(p: Floats, q: Floats, epsilon: float) -> Floats:

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from .. import _coins
-from ._numbers import Floats
+from ._directed_rounding import Floats
 
 ROOT_BITS = 128  # binary digits of the root of an integer behind the point
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._numbers import LEAST, Floats, float_or_array, up
+from ._directed_rounding import LEAST, Floats, float_or_array, up
 
 LOG_ERROR = 1e-11  # more than the error of the log of a delta
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _coins
-from ._numbers import UNIT, Floats, raise_until
+from ._directed_rounding import UNIT, Floats, raise_until
 
 Curve = Callable[[float], float]
 

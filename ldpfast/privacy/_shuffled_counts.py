@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from .. import _coins
-from ._numbers import Floats, down, up
+from ._directed_rounding import Floats, down, up
 from ._two_level import TwoLevel
 
 MAX_PEOPLE = 10**10  # more people have at least the privacy of this many

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from ._directed_rounding import float_or_array, raise_until
 from ._guarantee import Guarantee
-from ._numbers import float_or_array, raise_until
 from ._shuffled_counts import Counts
 from ._two_level import TwoLevel
 

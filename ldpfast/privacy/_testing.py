@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._numbers import Floats
+from ._directed_rounding import Floats
 
 MAX_REPORTS = 14  # 2^14 sets
 

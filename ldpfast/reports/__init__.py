@@ -21,10 +21,10 @@ from ._grid import Grid
 from ._grouped import GroupedAggregator
 from ._grouped import aggregator_of as aggregator_of
 from ._grouped_results import GroupedResults
-from ._labels import MESSAGE_VERSION as MESSAGE_VERSION
-from ._labels import SCHEMA_KEY as SCHEMA_KEY
-from ._labels import Label as Label
-from ._labels import check_table_schema as check_table_schema
+from ._labeled_reports import MESSAGE_VERSION as MESSAGE_VERSION
+from ._labeled_reports import SCHEMA_KEY as SCHEMA_KEY
+from ._labeled_reports import Label as Label
+from ._labeled_reports import check_table_schema as check_table_schema
 from ._question import Question
 from ._question import Result as Result
 from ._recipe import Recipe as Recipe

@@ -14,7 +14,7 @@ from .._schema import read_integer
 from .._typing import AnyArray
 from ._batches import carried_names, new_names, read_batches
 from ._counts import MAX_REPORTS, Counts, read_question
-from ._labels import is_binary
+from ._labeled_reports import is_binary
 from ._recipe import Asked
 
 MAGIC = b"LDPFAST\x04"  # the last byte is the version of the layout

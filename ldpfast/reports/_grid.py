@@ -13,7 +13,7 @@ from .._limits import along
 from .._typing import AnyArray, Floats
 from ..results import NORMAL_FROM, AnyDebiasing, BoundedSum, Estimate, Normal
 from ._format import Decoding
-from ._sums import SumFormat, sums_and_squares
+from ._sum_format import SumFormat, sums_and_squares
 
 
 @dataclass(frozen=True)

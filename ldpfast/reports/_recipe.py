@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .._frames import Groups
     from .._random import RNGLike
     from .._table import Table
-    from ._labels import Label
+    from ._labeled_reports import Label
 
 Held = TypeVar("Held", covariant=True)
 StateLayout = tuple[tuple[int, ...], Any]  # shape and dtype of an array of counts

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._typing import AnyArray, Floats
 from ..results import NORMAL_FROM, AnyDebiasing, BoundedSum, Estimate, Normal
 from ._format import Decoding
-from ._sums import SumFormat, sums_and_squares
+from ._sum_format import SumFormat, sums_and_squares
 
 ALLOWED = 3.0  # standard deviations of the variance of a sample of normal numbers
 

@@ -11,7 +11,7 @@ from .._core import ranges, tally
 from .._typing import AnyArray, Floats
 from ..results import AnyDebiasing, Estimate, Normal
 from ._format import Decoding
-from ._sums import SumFormat, sums_of
+from ._sum_format import SumFormat, sums_of
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """Results of an estimation: a value, its uncertainty, and its privacy guarantee."""
 
 from ._anytime import CodeCounts as CodeCounts
-from ._comparison import require_alike as require_alike
-from ._comparison import require_no_overlap as require_no_overlap
 from ._debiasing import AnyDebiasing as AnyDebiasing
 from ._debiasing import Debiasing, MatrixDebiasing
 from ._debiasing import NumberDebiasing as NumberDebiasing
 from ._debiasing import SupportDebiasing as SupportDebiasing
 from ._debiasing import line_of as line_of
+from ._detectable_distance import detectable_distance as detectable_distance
+from ._differences import require_alike as require_alike
+from ._differences import require_no_overlap as require_no_overlap
 from ._estimate import MAX_COVARIANCES as MAX_COVARIANCES
 from ._estimate import SHARES as SHARES
 from ._estimate import Estimate, LabeledEstimate
@@ -26,15 +27,14 @@ from ._joined import Joined as Joined
 from ._people import Occasion as Occasion
 from ._people import People as People
 from ._people import new_count as new_count
-from ._power import detectable_distance as detectable_distance
 from ._random_scaling import RandomScaling as RandomScaling
 from ._random_scaling import random_scaling as random_scaling
 from ._random_scaling import random_scaling_quantile as random_scaling_quantile
 from ._range_check import FALSE_ALARM as FALSE_ALARM
 from ._range_check import warn_outside as warn_outside
+from ._report_warnings import ClippedWarning, DoubtfulWarning, SmallSampleWarning
 from ._selected import selected as selected
 from ._test_result import TestResult
-from ._warnings import ClippedWarning, DoubtfulWarning, SmallSampleWarning
 
 __all__ = [
     "BoundedSum",

@@ -15,11 +15,11 @@ from .._table import Table, estimate_columns, html_table, shown_places
 from .._typing import Floats
 from .._warnings import warn
 from ..privacy import Guarantee
-from ._comparison import difference, ratio, require_alike, require_disjoint
+from ._differences import difference, ratio, require_alike, require_disjoint
 from ._intervals import IntervalRule, Normal
 from ._people import People
+from ._report_warnings import SmallSampleWarning
 from ._test_result import ALTERNATIVES, TestResult, p_values
-from ._warnings import SmallSampleWarning
 
 Value = TypeVar("Value", bound=float | Floats, covariant=True)
 MAX_COVARIANCES = 512  # numbers with a covariance matrix

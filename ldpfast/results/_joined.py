@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
-from ._comparison import Recovered
 from ._debiasing import Debiasing
+from ._differences import Recovered
 from ._estimate import Estimate
 from ._fieller import Fieller
 from ._intervals import Binomial, BoundedSum, IntervalRule, Normal, WithGaps

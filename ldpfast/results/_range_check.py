@@ -9,7 +9,7 @@ import numpy as np
 
 from .._warnings import warn
 from ._estimate import Estimate
-from ._warnings import DoubtfulWarning
+from ._report_warnings import DoubtfulWarning
 
 FALSE_ALARM = 1e-12  # probability of a warning without reason that reports contradict their mechanism
 

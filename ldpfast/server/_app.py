@@ -26,10 +26,10 @@ from ..survey import Survey
 from . import _page
 from ._access import COOKIE, Tokens, session_of
 from ._loss import sentences
-from ._plan import Occasion, ServerPlan
 from ._receiver import LOG, Receiver, UnavailableError
 from ._requests import KnownHosts, Worker, body_of
 from ._results import AbandonedError, ResultCache, Results, trend_plot
+from ._server_plan import Occasion, ServerPlan
 from ._store import Store
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
 

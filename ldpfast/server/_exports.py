@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from ..reports import Aggregator
 from ..reports._batches import hash_of_batch
-from ._plan import Occasion
+from ._server_plan import Occasion
 from ._store import Store
 from ._tables import about, batches, parts, surveys
 

@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from ._plan import Occasion
 from ._results import Results
+from ._server_plan import Occasion
 from ._store import Summary
 
 STYLE = """

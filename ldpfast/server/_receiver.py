@@ -23,7 +23,7 @@ import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..reports import recipe_of
-from ..survey._counts import MESSAGE_FAULTS, faults_of
+from ..survey._survey_tally import MESSAGE_FAULTS, faults_of
 from ._reports import Reports, Status, places_of
 from ._store import FOLDED, Store
 from ._wire import Incoming

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any
 
-from ._plan import Occasion
+from ._server_plan import Occasion
 
 DIGEST_BYTES = 8
 

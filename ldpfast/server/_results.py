@@ -22,8 +22,8 @@ from ..results import SmallSampleWarning
 from ..survey import SurveyResult, compare
 from ..survey._compare import answers_with_trends
 from ..survey._conclude import conclude
-from ..survey._recipe import SurveyRecipe
-from ._plan import Occasion
+from ..survey._survey_recipe import SurveyRecipe
+from ._server_plan import Occasion
 from ._store import Store
 
 FORMULA = ("=", "+", "-", "@")  # first characters of a cell that spreadsheets compute

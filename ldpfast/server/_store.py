@@ -19,10 +19,10 @@ import sqlalchemy as sa
 from .._load import load
 from ..reports import Aggregator
 from ._engine import Insert, engines_of, file_of, upsert, wait_for_turn
+from ._held_surveys import NUMBER, Held, held_surveys, numbers_of_reports, open_survey, require_same_versions
 from ._ids import Ids, LoggedIds, SharedIds
-from ._plan import Occasion, ServerPlan
 from ._reports import Reports, Status, places_of
-from ._surveys import NUMBER, Held, held_surveys, numbers_of_reports, open_survey, require_same_versions
+from ._server_plan import Occasion, ServerPlan
 from ._tables import MIGRATIONS, VERSION, about, batches, metadata, occasions, parts, refusals, states, surveys
 
 FOLDED = 200_000  # messages that are folded together: each time the counts of all groups are read and written

@@ -18,7 +18,6 @@ from ._hypotheses import k_sample, two_sample
 from ._ledger import Ledger
 from ._mean import Mean
 from ._number_columns import NumberColumn as NumberColumn
-from ._plan import SurveyPlan
 from ._pool_waves import pool
 from ._questions import ColumnQuestion as ColumnQuestion
 from ._questions import SurveyQuestion as SurveyQuestion
@@ -27,6 +26,7 @@ from ._repeated_client import RepeatedClient
 from ._repeated_survey import RepeatedSurvey, SurveyRound
 from ._result import SurveyResult
 from ._survey import Survey
+from ._survey_plan import SurveyPlan
 from ._symbol_columns import SymbolColumn as SymbolColumn
 from ._text import Text, TextAnswer
 from ._versions import Loss

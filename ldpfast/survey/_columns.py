@@ -18,7 +18,7 @@ from ..results import Estimate
 from ._answers import Answer, estimate_fields
 from ._mechanisms import for_symbols
 from ._shares import Shares
-from ._sums import Cells, Sums
+from ._weighted_sums import Cells, Sums
 
 LISTED_LABELS = 12  # of a question on pages that people read
 

@@ -12,15 +12,15 @@ import numpy as np
 from .._warnings import warn
 from ..reports import Counted, recipe_of
 from ._answers import Answer
+from ._answers_per_person import Item
 from ._columns import Found
 from ._cross import CrossAnswer
-from ._design import Item
 from ._group_weights import GroupWeights
 from ._mechanisms import uses_numbers
 from ._pooled import pooled
-from ._recipe import SurveyRecipe
 from ._result import SurveyResult
 from ._shares import Shares
+from ._survey_recipe import SurveyRecipe
 
 
 def conclude(

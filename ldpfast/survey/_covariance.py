@@ -10,7 +10,7 @@ import numpy as np
 
 from .._limits import along
 from .._typing import AnyArray, Floats
-from ._sums import Sums
+from ._weighted_sums import Sums
 
 
 @dataclass(frozen=True, eq=False)

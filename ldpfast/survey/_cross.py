@@ -19,7 +19,7 @@ from ._columns import QuestionColumn
 from ._hypotheses import independence
 from ._questions import SurveyQuestion
 from ._shares import Shares
-from ._sums import Cells
+from ._weighted_sums import Cells
 
 if TYPE_CHECKING:
     from .._random import RNGLike

@@ -18,8 +18,8 @@ from ..mechanisms import Mechanism, RandomizedResponse
 from ..mechanisms._draws import multinomial
 from ..reports import recipe_of
 from ..results import Estimate, SmallSampleWarning, TestResult, require_alike, require_no_overlap
+from ._compared_shares import Distribution, Precision, common, distribution
 from ._covariance import Covariance
-from ._distribution import Distribution, Precision, common, distribution
 
 if TYPE_CHECKING:
     from .._random import RNGLike

@@ -15,10 +15,10 @@ from .._core.survey import SurveyKernel
 from ..mechanisms import Mechanism, SketchResponse
 from ..privacy import Guarantee
 from ..reports import Label, StateLayout, recipe_of
-from . import _design
+from . import _answers_per_person
 from ._answer_coins import AnswerCoins, Round
+from ._answers_per_person import Item
 from ._columns import QuestionColumn
-from ._design import Item
 from ._mechanisms import uses_numbers
 from ._panel import Series
 from ._two_responses import TwoResponses
@@ -96,7 +96,7 @@ class SurveyLayout:
                 parts.append(("number", *declared[item.name].kernel_part()[1:]))
             width = declared[item.parts[0]].row_bytes or mechanism.domain.kernel_dtype(np.zeros(0)).itemsize
             asked.append((places, _kernel_of(mechanism), width))
-        thresholds = _design.thresholds([item.weight for item in items])
+        thresholds = _answers_per_person.thresholds([item.weight for item in items])
         descriptions = [description(declared, *pair) for pair in zip(items, mechanisms, strict=True)]
         return cls(
             declared,

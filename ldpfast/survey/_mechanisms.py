@@ -18,7 +18,7 @@ from ..mechanisms import (
     UnaryEncoding,
     Window,
 )
-from ..mechanisms._choice import ROUNDING, best, is_response_best, largest_variance, of_bits, total_variance
+from ..mechanisms._best_mechanism import ROUNDING, best, is_response_best, largest_variance, of_bits, total_variance
 from ..mechanisms._sketch_response import whole_share
 from ..mechanisms._window import MAX_OUTPUTS
 

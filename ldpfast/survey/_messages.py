@@ -13,7 +13,7 @@ from .._core.survey import FAULTS
 from .._extras import optional
 from .._schema import canonical_json
 from ..reports._batches import BATCHES_KEY, GROUP
-from ..reports._labels import COLUMN, SCHEMA_KEY
+from ..reports._labeled_reports import COLUMN, SCHEMA_KEY
 from ._layout import SurveyLayout
 
 

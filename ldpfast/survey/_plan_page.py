@@ -15,7 +15,7 @@ from .._plots import BLACK, text_of
 from .._table import Table, html_table
 from ..reports import recipe_of
 from ._cross import Cross
-from ._plan import SurveyPlan, curve, finish_panel, panels_of_units
+from ._survey_plan import SurveyPlan, curve, finish_panel, panels_of_units
 
 if TYPE_CHECKING:
     from ._survey import Survey

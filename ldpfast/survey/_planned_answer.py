@@ -13,7 +13,7 @@ from .. import _check
 from .._limits import clopper_pearson
 from .._typing import Floats
 from ..mechanisms import Mechanism, SketchResponse, Window
-from ..mechanisms._choice import largest_variance
+from ..mechanisms._best_mechanism import largest_variance
 from ..reports import Codes
 from ..results import BoundedSum, Debiasing, detectable_distance
 from ._columns import QuestionColumn

@@ -19,7 +19,7 @@ from .._typing import AnyArray
 from ..mechanisms import RandomizedResponse, RecordPiece, RecordRecipe, Records
 from ..privacy import Channel, Guarantee
 from ..reports import Codes, Counted, Counts, Label, Question, recipe_of
-from ..reports._labels import messages_of
+from ..reports._labeled_reports import messages_of
 from ..results import Occasion
 from ._answer_coins import AnswerCoins, Round
 from ._answers import Answer

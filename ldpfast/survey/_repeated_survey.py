@@ -14,10 +14,10 @@ from .._described import from_dict as described
 from ..privacy import Guarantee
 from ..reports import Aggregator, Counted, recipe_of
 from . import _toml
+from ._answers_per_person import MechanismMaker, epsilon_per_answer
 from ._columns import QuestionColumn
 from ._compare import SurveyComparison, compare_rounds
 from ._conclude import conclude
-from ._design import MechanismMaker, epsilon_per_answer
 from ._panel import Rounds
 from ._repeated_client import MAX_ROUNDS
 from ._shares import Shares

@@ -29,7 +29,7 @@ from ..results import (
 )
 from ._covariance import Covariance
 from ._mechanisms import SymbolMechanism
-from ._sums import Cells, Sums
+from ._weighted_sums import Cells, Sums
 
 
 def _rows(sums: Sums, k: int, shape: tuple[int, ...]) -> Floats:

@@ -13,19 +13,19 @@ from .._extras import optional
 from ..mechanisms import Mechanism
 from ..privacy import Guarantee
 from ..reports import Aggregator, Counted, Label, Question
-from . import _design, _plan, _toml
-from ._arguments import checked_answers, checked_questions, checked_weights, mechanisms_of
+from . import _answers_per_person, _survey_plan, _toml
+from ._answers_per_person import Item, MechanismMaker
 from ._client import SurveyClient
 from ._client_table import check_optional, client_table
 from ._conclude import conclude
-from ._design import Item, MechanismMaker
 from ._ledger import Ledger
 from ._panel import Panel, Rounds, Series
-from ._people import People
-from ._plan import SurveyPlan
 from ._questions import ColumnQuestion, SurveyQuestion, declared
-from ._recipe import SurveyRecipe
 from ._result import SurveyResult
+from ._survey_arguments import checked_answers, checked_questions, checked_weights, mechanisms_of
+from ._survey_people import People
+from ._survey_plan import SurveyPlan
+from ._survey_recipe import SurveyRecipe
 from ._versions import Loss, loss_of, revised
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Survey(Question[SurveyResult]):
 
     def _maker(self, epsilon: float, answers: int) -> MechanismMaker:
         """Return the function that makes the mechanism of a question, for a number of answers with a part of epsilon each."""
-        return _design.maker(epsilon, answers)
+        return _answers_per_person.maker(epsilon, answers)
 
     @property
     def _makers(self) -> list[MechanismMaker]:
@@ -236,10 +236,10 @@ class Survey(Question[SurveyResult]):
         differs by the difference and the others by equal parts of it, with asymptotic distributions: in simulations it was 0.77
         to 0.84 for a planned 0.8. In small studies all tests are discrete, and the power of a single number can be larger.
         """
-        goals = _plan.Goals(compare, alpha, power, shares, response)
+        goals = _survey_plan.Goals(compare, alpha, power, shares, response)
         if self.waves is not None and self.wave is None:
-            return _plan.plan_waves(self._recipe, self._makers, self.epsilon, n, goals)
-        return _plan.plan(self._recipe, self._makers, n, goals)
+            return _survey_plan.plan_waves(self._recipe, self._makers, self.epsilon, n, goals)
+        return _survey_plan.plan(self._recipe, self._makers, n, goals)
 
     def in_wave(self, wave: int) -> Survey:
         """Return the survey of one wave. What it counts, saves and estimates belongs to this wave.

@@ -19,7 +19,7 @@ from .._table import printable
 from .._typing import AnyArray
 from ..domains import Strings
 from ..estimation.strings import HeavyHitters, HeavyHittersEstimate, SearchStep, SketchEstimate
-from ..estimation.strings._levels import SECOND_MOMENT
+from ..estimation.strings._search_levels import SECOND_MOMENT
 from ..mechanisms import Mechanism, SketchResponse
 from ..mechanisms._sketch_response import MAX_BUCKETS, MAX_FUNCTIONS
 from ..reports import Counted

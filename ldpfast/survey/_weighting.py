@@ -18,8 +18,8 @@ from ..reports import Counted, Counts, GroupedResults
 from ..results import DoubtfulWarning
 from ._conclude import conclude
 from ._group_weights import GroupWeights
-from ._recipe import SurveyRecipe
 from ._result import SurveyResult
+from ._survey_recipe import SurveyRecipe
 
 if TYPE_CHECKING:
     pass

@@ -11,7 +11,7 @@ import statsmodels.api as sm
 
 import ldpfast as ldp
 from ldpfast import analysis, designs
-from ldpfast.analysis._answers import Answers
+from ldpfast.analysis._answer_design import Answers
 from ldpfast.analysis._mixture import Mixture
 from ldpfast.analysis._rows import Rows
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ldpfast import bounds
-from ldpfast.bounds import _problem
+from ldpfast.bounds import _registered_problem
 from ldpfast.cli import main
 
 from ..support.command_line import error_line
@@ -69,8 +69,8 @@ def test_plan_prints_a_table(capsys):
 
 
 def test_every_problem_is_registered():
-    assert set(_problem.PROBLEMS) == set(ALL_ARGUMENTS)
-    for name, problem in _problem.PROBLEMS.items():
+    assert set(_registered_problem.PROBLEMS) == set(ALL_ARGUMENTS)
+    for name, problem in _registered_problem.PROBLEMS.items():
         assert problem.bound is getattr(bounds, name)
 
 

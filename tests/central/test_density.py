@@ -13,8 +13,8 @@ from scipy import optimize
 
 import ldpfast as ldp
 from ldpfast import _coins
-from ldpfast.central import CubeHistogram, _density, histogram_density
-from ldpfast.central._density import best_bins
+from ldpfast.central import CubeHistogram, _cube_histogram, histogram_density
+from ldpfast.central._cube_histogram import best_bins
 
 from ..support import reference
 from ..support.cases import each
@@ -44,12 +44,12 @@ def test_a_replaced_record_changes_two_counts_by_one():
     rng = np.random.default_rng(1)
     for dim, bins in ((1, 7), (2, 4), (3, 3)):
         x = rng.uniform(-0.2, 1.2, (50, dim))
-        before = _density._counts(x, bins, dim, "raise")
+        before = _cube_histogram._counts(x, bins, dim, "raise")
         assert before.sum() == 50
         for value in (0.0, 1.0, -5.0, 9.0, 1 / bins, np.nextafter(1, 0), np.nan, np.inf):
             y = x.copy()
             y[rng.integers(50)] = value
-            moved = _density._counts(y, bins, dim, "center") - before
+            moved = _cube_histogram._counts(y, bins, dim, "center") - before
             assert np.abs(moved).sum() in (0, 2)
             assert moved.sum() == 0
 
@@ -75,7 +75,7 @@ def test_shares_are_unbiased_with_the_stated_error(dim):
     Detects an error of the variance of 25 %.
     """
     x, reps, bins = np.random.default_rng(3).beta(2, 5, (200, dim)), 1500, 3
-    counts = _density._counts(x, bins, dim, "raise").reshape((bins,) * dim)
+    counts = _cube_histogram._counts(x, bins, dim, "raise").reshape((bins,) * dim)
     values = np.array([histogram_density(x, epsilon=0.8, bins=bins, rng=i).value for i in range(reps)])
     variance = _coins.geometric(0.8, 2, 1, 2).noise_variance / 200**2
     assert np.abs(values.mean(axis=0) - counts / 200).max() <= normal_margin(2 * counts.size) * math.sqrt(
@@ -133,7 +133,7 @@ def test_bias_of_the_steepest_density_is_attained():
         density = 1 + 0.8 * (x - 0.5)
         cells = density.reshape(bins, -1)
         lost = np.mean((cells - cells.mean(axis=1, keepdims=True)) ** 2)
-        without = _density._risk(bins, 10**15, 1.0, 1, 0.8)
+        without = _cube_histogram._risk(bins, 10**15, 1.0, 1, 0.8)
         assert lost == pytest.approx(without, rel=1e-6)
 
 
@@ -144,7 +144,7 @@ def test_bias_of_the_steepest_density_is_attained():
 def test_best_bins_equals_brute_force(epsilon, n, dim, lipschitz):
     variance = _coins.geometric(epsilon, 2, 1, 2).noise_variance
     most = min(3000, math.floor((1 << 26) ** (1 / dim) + 1e-9))
-    risks = [_density._risk(m, n, variance, dim, lipschitz) for m in range(1, most + 1)]
+    risks = [_cube_histogram._risk(m, n, variance, dim, lipschitz) for m in range(1, most + 1)]
     best = best_bins(n, epsilon, dim, lipschitz)
     assert best < most
     assert best == 1 + int(np.argmin(risks))
@@ -166,17 +166,18 @@ def test_best_bins_at_the_limit_of_cells():
 def test_counts_of_cells():
     """Both ends belong to the cube, inner edges to the cell above. Records outside are clipped."""
     x = np.array([0.0, 0.25, 0.5, 0.75, 1.0, -3.0, 7.0, np.nextafter(0.25, 0)])
-    assert _density._counts(x, 4, 1, "raise").tolist() == [3, 1, 1, 3]
+    assert _cube_histogram._counts(x, 4, 1, "raise").tolist() == [3, 1, 1, 3]
     plane = np.array([[0.1, 0.9], [0.1, 0.9], [0.6, 0.2]])
-    assert _density._counts(plane, 2, 2, "raise").reshape(2, 2).tolist() == [[0, 2], [1, 0]]
+    assert _cube_histogram._counts(plane, 2, 2, "raise").reshape(2, 2).tolist() == [[0, 2], [1, 0]]
     big = np.random.default_rng(5).random((100_000, 3)).astype(np.float32)
     assert (
-        _density._counts(big, 4, 3, "raise").reshape(4, 4, 4) == np.histogramdd(big.astype(float), 4, [(0, 1)] * 3)[0]
+        _cube_histogram._counts(big, 4, 3, "raise").reshape(4, 4, 4)
+        == np.histogramdd(big.astype(float), 4, [(0, 1)] * 3)[0]
     ).all()
 
 
 def test_huge_records_are_clipped_without_a_warning():
-    assert _density._counts(np.array([1.7e308, -1.7e308]), 4, 1, "raise").tolist() == [1, 0, 0, 1]
+    assert _cube_histogram._counts(np.array([1.7e308, -1.7e308]), 4, 1, "raise").tolist() == [1, 0, 0, 1]
 
 
 def test_dtype_layout_and_order_do_not_matter(tmp_path):

@@ -23,7 +23,7 @@ from ldpfast.estimation import (
     TruncatedMean,
     VectorMean,
 )
-from ldpfast.estimation.strings._problem import StringProblem
+from ldpfast.estimation.strings._string_problem import StringProblem
 
 from ..support.cases import each
 from ..support.examples import KINDS

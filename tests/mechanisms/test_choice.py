@@ -11,7 +11,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import mechanisms
 from ldpfast.mechanisms import for_ball, for_box, for_categories, for_interval
-from ldpfast.mechanisms._choice import largest_variance, total_variance
+from ldpfast.mechanisms._best_mechanism import largest_variance, total_variance
 from ldpfast.survey._mechanisms import for_symbols
 
 from ..support.cases import each

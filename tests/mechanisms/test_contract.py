@@ -17,9 +17,9 @@ import ldpfast as ldp
 from ldpfast import _core, _threads, mechanisms
 from ldpfast._core.stream import Stream
 from ldpfast.estimation import SeriesDensity, VectorMean
-from ldpfast.mechanisms import _recipe, _single
+from ldpfast.mechanisms import _record_recipe, _single
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
-from ldpfast.mechanisms._likelihood import Examples
+from ldpfast.mechanisms._likelihood_question import Examples
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.reports import SampledSigns
 
@@ -535,7 +535,7 @@ def test_two_mechanisms_with_one_seed_share_no_coin(pair):
 @each_example
 def test_run_equals_estimate_of_privatize_over_many_pieces(example, mechanism, monkeypatch):
     """Each piece of `run` continues with the next record block of the key."""
-    monkeypatch.setattr(_recipe, "PIECE_BYTES", 1)
+    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", 1)
     x = example.records(example.blocks(3))
     assert_same_estimate(mechanism.run(x, rng=5), mechanism.estimate(mechanism.privatize(x, rng=5)))
 
@@ -554,7 +554,7 @@ LARGE += [Example(ldp.L2Ball(100, 1.0), "float32"), Example(ldp.UnaryEncoding(13
 def test_run_reads_memory_maps_of_several_pieces(example, mechanism, tmp_path):
     row = example.records(1).nbytes
     x = example.records(int(2.7 * 2**20) // row)
-    assert x.nbytes > 2 * _recipe.PIECE_BYTES
+    assert x.nbytes > 2 * _record_recipe.PIECE_BYTES
     np.save(tmp_path / "x.npy", x)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     expected = mechanism.estimate(mechanism.privatize(x, rng=5))
@@ -575,7 +575,7 @@ def test_run_reads_memory_maps_of_any_layout(example, mechanism, tmp_path):
 @pytest.mark.claim("Reports are the same, bit for bit, with any number of threads.", "Reproducibility")
 @each_example
 def test_the_number_of_threads_and_of_pieces_changes_nothing(example, mechanism, threads, monkeypatch):
-    monkeypatch.setattr(_recipe, "PIECE_BYTES", 1)
+    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", 1)
     x = example.records(example.blocks(7))
     reports, estimate = mechanism.privatize(x, rng=5), mechanism.run(x, rng=5)
     aggregated = mechanism.aggregator().update(reports).to_bytes()
@@ -751,7 +751,7 @@ def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mecha
     record = records_of(mechanism, 1)[0]
     expected = mechanism.privatize(record, rng=SEED)
     monkeypatch.setattr(_single, "FRESH", Stream(KEY))
-    monkeypatch.setattr(_recipe, "open_stream", lambda rng: Stream(KEY))
+    monkeypatch.setattr(_record_recipe, "open_stream", lambda rng: Stream(KEY))
     plain = record.tolist()
     for form in (record, plain, np.array(plain, record.dtype)):
         for clip in (False, True) if mechanism.domain.clips else (False,):
@@ -810,7 +810,7 @@ def test_single_texts_take_the_short_path(alphabet, monkeypatch):
     texts = ["", "a", "abc", "cab?", "é", "éé", "ééa", "abcab", "a\0", "a\0b", "\ud800", "x"]
     expected = {text: mechanism.privatize([text], rng=SEED, clip=True)[0] for text in texts}
     monkeypatch.setattr(_single, "FRESH", Stream(KEY))
-    monkeypatch.setattr(_recipe, "open_stream", lambda rng: Stream(KEY))
+    monkeypatch.setattr(_record_recipe, "open_stream", lambda rng: Stream(KEY))
     domain = mechanism.domain
     for text, report in expected.items():
         is_valid = not domain.invalid(domain.records([text])[0])[0]

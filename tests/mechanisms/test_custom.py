@@ -21,7 +21,7 @@ from ldpfast import _threads, bounds, privacy
 from ldpfast._core import stream
 from ldpfast._random import Words
 from ldpfast.domains import Ball, Categories, Interval
-from ldpfast.mechanisms import _recipe
+from ldpfast.mechanisms import _record_recipe
 from ldpfast.reports import Codes
 from ldpfast.results import MatrixDebiasing
 
@@ -264,10 +264,10 @@ def test_blocks_have_their_own_words(mechanism):
     assert (reports[:rows] != reports[rows:]).any()
 
 
-@each("piece_bytes", [1, _recipe.PIECE_BYTES])
+@each("piece_bytes", [1, _record_recipe.PIECE_BYTES])
 @each_mechanism
 def test_run_equals_estimate_of_privatize(mechanism, piece_bytes, monkeypatch):
-    monkeypatch.setattr(_recipe, "PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", piece_bytes)
     for n in (1, 4095, 4097, 3 * 4096 + 7):
         x = records_of(mechanism, n)
         assert_same_estimate(mechanism.run(x, rng=5), mechanism.estimate(mechanism.privatize(x, rng=5)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ldpfast as ldp
 from ldpfast._core import privatize, stream
-from ldpfast.mechanisms._choice import total_variance
+from ldpfast.mechanisms._best_mechanism import total_variance
 
 from ..support import set_responses as reference
 from ..support.cases import each

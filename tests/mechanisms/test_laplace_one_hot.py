@@ -10,7 +10,7 @@ import pytest
 
 from ldpfast import _coins, _threads
 from ldpfast._core import privatize
-from ldpfast.mechanisms import LaplaceOneHot, _recipe
+from ldpfast.mechanisms import LaplaceOneHot, _record_recipe
 
 from ..support import reference
 from ..support.cases import each
@@ -38,7 +38,7 @@ def test_reports_equal_the_reference(isa, k, n):
 def test_pieces_continue_with_the_record_blocks(isa, k, n, monkeypatch):
     mechanism, x = LaplaceOneHot(k, 1.0), np.random.default_rng(n).integers(0, k, n)
     reports, estimate = mechanism.privatize(x, rng=SEED), mechanism.run(x, rng=SEED)
-    monkeypatch.setattr(_recipe, "PIECE_BYTES", 1)
+    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", 1)
     monkeypatch.setattr(_threads, "SMALL", 1)
     monkeypatch.setattr(_threads, "_threads", 1)
     assert n > 2 * mechanism._recipe.piece_rows(x)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import Query, _coins, _threads
 from ldpfast._core import privatize
-from ldpfast.mechanisms import _recipe
+from ldpfast.mechanisms import _record_recipe
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 
 from ..support import reference
@@ -117,7 +117,7 @@ def test_pieces_continue_with_the_record_blocks(monkeypatch):
     rows = mechanism._recipe.kernel.rows
     x = np.random.default_rng(1).normal(0, 30, 3 * rows + 5)
     expected, estimate = mechanism.privatize(x, rng=SEED), mechanism.run(x, rng=SEED)
-    monkeypatch.setattr(_recipe, "PIECE_BYTES", 1)
+    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", 1)
     monkeypatch.setattr(_threads, "SMALL", 1)
     monkeypatch.setattr(_threads, "_threads", 1)
     assert mechanism._recipe.piece_rows(x) == rows

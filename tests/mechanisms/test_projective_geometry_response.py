@@ -15,7 +15,7 @@ from ldpfast import _coins, _finite_field
 from ldpfast._core import privatize, stream
 from ldpfast.mechanisms import _hyperplane_sums
 from ldpfast.mechanisms import _projective_geometry_response as module
-from ldpfast.mechanisms._choice import total_variance
+from ldpfast.mechanisms._best_mechanism import total_variance
 from ldpfast.mechanisms._projective_space import Geometry
 
 from ..support import set_responses as reference

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast._core import privatize, stream
-from ldpfast.mechanisms._choice import total_variance
+from ldpfast.mechanisms._best_mechanism import total_variance
 from ldpfast.mechanisms._subset_selection import best_size, first_density
 
 from ..support import set_responses as reference

@@ -14,7 +14,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast.mechanisms import for_categories
-from ldpfast.mechanisms._choice import total_variance
+from ldpfast.mechanisms._best_mechanism import total_variance
 from ldpfast.mechanisms._projective_geometry_response import best_geometry
 from ldpfast.mechanisms._projective_space import Geometry
 from ldpfast.mechanisms._subset_selection import best_size

@@ -12,7 +12,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast.mechanisms import RankCodebook
 from ldpfast.privacy import shuffled, shuffled_delta, summed, summed_delta
-from ldpfast.privacy._sums import Ones
+from ldpfast.privacy._summed_reports import Ones
 
 from ..support.cases import each
 

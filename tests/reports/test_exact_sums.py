@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast.reports._sums import sums_of
+from ldpfast.reports._sum_format import sums_of
 
 from ..support.aggregation import aggregate
 from ..support.reference import wide

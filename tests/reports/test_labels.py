@@ -14,7 +14,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _schema
 from ldpfast.estimation import Frequencies, VectorMean
-from ldpfast.reports._labels import messages_of
+from ldpfast.reports._labeled_reports import messages_of
 
 from ..support.aggregation import reports_of
 from ..support.cases import each

@@ -29,9 +29,9 @@ from ldpfast.server import _store, create_app
 from ldpfast.server._access import Tokens, session_of
 from ldpfast.server._exports import exported_state
 from ldpfast.server._ids import LoggedIds
-from ldpfast.server._plan import ServerPlan
 from ldpfast.server._receiver import Receiver
 from ldpfast.server._reports import Reports, Status
+from ldpfast.server._server_plan import ServerPlan
 from ldpfast.server._store import Store
 from ldpfast.server._tables import VERSION
 from ldpfast.survey import Choice, Mean, Survey, Text, YesNo

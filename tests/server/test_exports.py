@@ -17,8 +17,8 @@ from ldpfast.cli import main
 from ldpfast.reports import Aggregator, GroupedAggregator, recipe_of
 from ldpfast.reports._batches import BATCHES_KEY
 from ldpfast.server._exports import exported_messages, exported_state
-from ldpfast.server._plan import Occasion, ServerPlan
 from ldpfast.server._reports import Reports
+from ldpfast.server._server_plan import Occasion, ServerPlan
 from ldpfast.server._store import Store
 from ldpfast.survey import Survey, YesNo
 from ldpfast.survey._messages import message_table

@@ -25,7 +25,7 @@ import sqlalchemy as sa
 import ldpfast as ldp
 from ldpfast.cli import main
 from ldpfast.client import SendError, Sent, send
-from ldpfast.server._plan import ServerPlan
+from ldpfast.server._server_plan import ServerPlan
 from ldpfast.server._store import Store
 from ldpfast.server._tables import VERSION, metadata
 from ldpfast.survey import Survey

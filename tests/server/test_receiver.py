@@ -8,8 +8,8 @@ import random
 import pytest
 
 from ldpfast.server import _receiver
-from ldpfast.server._plan import ServerPlan
 from ldpfast.server._receiver import Outcome, Receiver, UnavailableError
+from ldpfast.server._server_plan import ServerPlan
 from ldpfast.server._store import Store
 from ldpfast.server._wire import Incoming, read_frames
 

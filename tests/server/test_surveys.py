@@ -21,7 +21,7 @@ from ldpfast.reports import recipe_of
 from ldpfast.server import create_app
 from ldpfast.server._access import Tokens
 from ldpfast.server._loss import losses_of, sentences
-from ldpfast.server._plan import ServerPlan
+from ldpfast.server._server_plan import ServerPlan
 from ldpfast.server._store import Store
 from ldpfast.survey import Choice, Ledger, Repeated, RepeatedSurvey, Survey, YesNo
 

@@ -16,7 +16,8 @@ from ldpfast.estimation import HeavyHitters, heavy_hitters
 from ldpfast.estimation.strings import _independent, _search
 from ldpfast.estimation.strings._decoded import DecodedSketch
 from ldpfast.estimation.strings._independent import MAX_ABSENT, MAX_SHARES
-from ldpfast.estimation.strings._levels import (
+from ldpfast.estimation.strings._search import search, search_level
+from ldpfast.estimation.strings._search_levels import (
     MAX_CANDIDATES,
     Level,
     best_prefixes,
@@ -26,7 +27,6 @@ from ldpfast.estimation.strings._levels import (
     levels_of,
     spread,
 )
-from ldpfast.estimation.strings._search import search, search_level
 
 from ..support.cases import each
 from ..support.errors import raises

@@ -27,7 +27,7 @@ from ldpfast.survey import (
     k_sample,
     two_sample,
 )
-from ldpfast.survey._distribution import Precision, distribution
+from ldpfast.survey._compared_shares import Precision, distribution
 from ldpfast.survey._questions import column_of
 
 from ..support.cases import each

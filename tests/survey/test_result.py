@@ -20,7 +20,7 @@ from ldpfast.survey._mechanisms import for_symbols
 from ldpfast.survey._pooled import pooled
 from ldpfast.survey._questions import column_of
 from ldpfast.survey._shares import Shares
-from ldpfast.survey._sums import Cells
+from ldpfast.survey._weighted_sums import Cells
 
 from ..support.cases import each
 from ..support.surveys import REGIONS, SURVEYS, people, questions, shares_of

@@ -19,14 +19,14 @@ from ...domains import Reals
 from ...mechanisms import Mechanism, Query
 from ...results import DoubtfulWarning, SmallSampleWarning
 from ..protocols import warn_clipped_records
-from ._design import MIN_KAPPA, Design, Located, Model
+from ._gaussian_estimate import GaussianEstimate
 from ._group import Group, Groups
 from ._paper import Paper
 from ._plan import Part, Plan
-from ._result import GaussianEstimate
 from ._robust import Efficient, Robust
 from ._simulation import ask, simulate
 from ._storage import load, save
+from ._variant import MIN_KAPPA, Design, Located, Model
 
 if TYPE_CHECKING:
     from ..._random import RNGLike

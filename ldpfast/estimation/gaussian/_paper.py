@@ -16,10 +16,10 @@ from ...mechanisms import Bins, Laplace, Mechanism, Residue
 from ...mechanisms._laplace_residue import LaplaceResidue
 from ...reports import recipe_of
 from ...results import Estimate, Normal
-from ._design import Design, Located, Model
+from ._gaussian_estimate import GaussianEstimate
 from ._group import Group, Groups, counts_of
 from ._levels import MODULUS
-from ._result import GaussianEstimate
+from ._variant import Design, Located, Model
 
 MASS, CONCENTRATED = 0.52, 0.03  # shares in the published rules
 STEP = 0.2  # distance between the nodes of the published second question, in sigma

@@ -12,11 +12,11 @@ from ..._formulas import normal_density
 from ..._typing import Floats
 from ...mechanisms import Bins, Mechanism, Residue
 from ...results import Estimate, Normal
-from ._design import Design, Located, Model
 from ._distribution import Question, ReportDistribution
 from ._fit import maximize
+from ._gaussian_estimate import GaussianEstimate
 from ._group import Group, Groups, counts_of
-from ._result import GaussianEstimate
+from ._variant import Design, Located, Model
 
 REFINE = 1.0  # largest distance of the center from the end of the search, in standard deviations
 REACH = 4.0  # largest distance of the mean from the center, in standard deviations

@@ -9,7 +9,7 @@ from ... import _check
 from ..._core.stream import Stream, StreamId, raw
 from ..._labels import require_one_index
 from ..._typing import AnyArray
-from ...mechanisms._likelihood import Examples
+from ...mechanisms._likelihood_question import Examples
 
 PIECE_NUMBERS = 1 << 18  # numbers that are checked and then processed while they are in cache
 

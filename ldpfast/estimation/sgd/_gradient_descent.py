@@ -15,7 +15,7 @@ from ..._core.stream import Stream
 from ..._typing import AnyArray, Floats
 from ..._warnings import warn
 from ...mechanisms import Gradient
-from ...mechanisms._likelihood import FIRST_BLOCK, padded
+from ...mechanisms._likelihood_question import FIRST_BLOCK, padded
 from ...privacy import Guarantee
 from ...results import DoubtfulWarning, Estimate, RandomScaling, SmallSampleWarning
 from ..protocols import Sequential

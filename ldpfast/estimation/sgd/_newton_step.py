@@ -19,7 +19,7 @@ from ..._typing import AnyArray, Floats
 from ..._warnings import warn
 from ...mechanisms import Gradient, Hessian, Mechanism
 from ...mechanisms._hessian import MAX_COEFFICIENTS
-from ...mechanisms._likelihood import NOISES
+from ...mechanisms._likelihood_question import NOISES
 from ...privacy import Guarantee
 from ...results import DoubtfulWarning, Estimate, Normal, SmallSampleWarning
 from ..protocols import Sequential

@@ -12,7 +12,7 @@ from ...reports import Counted
 from ...results import SHARES
 from .._frequencies import FrequencyEstimate
 from ._decoded import DecodedSketch
-from ._problem import StringProblem
+from ._string_problem import StringProblem
 
 
 @dataclass(frozen=True)

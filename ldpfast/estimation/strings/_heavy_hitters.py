@@ -21,9 +21,18 @@ from .._frequencies import FrequencyEstimate
 from ._count_mean_sketch import SketchEstimate
 from ._decoded import DecodedSketch
 from ._independent import Independent, independent
-from ._levels import FOUND, Test, best_prefixes, doubles, levels_of, planned_tests, score_deviation, smallest_share
-from ._problem import StringProblem
 from ._search import SearchStep, are_possible, search
+from ._search_levels import (
+    FOUND,
+    Test,
+    best_prefixes,
+    doubles,
+    levels_of,
+    planned_tests,
+    score_deviation,
+    smallest_share,
+)
+from ._string_problem import StringProblem
 
 IMPOSSIBLE = (
     "the counts are impossible for people who send one report each: reports were probably sent again with other ids, or "

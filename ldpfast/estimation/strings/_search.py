@@ -13,7 +13,7 @@ from ... import _threads
 from ..._typing import Floats
 from ._decoded import DecodedSketch
 from ._independent import Independent, independent
-from ._levels import MAX_SURVIVORS, Level, continuations, quantile_of
+from ._search_levels import MAX_SURVIVORS, Level, continuations, quantile_of
 
 CAPACITY = 1 << 16  # continuations of one prefix that are kept
 MAX_SCORES = 1 << 14  # continuations above the next limit, if more were found than are kept

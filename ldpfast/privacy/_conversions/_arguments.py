@@ -7,7 +7,7 @@ import math
 from numpy.typing import ArrayLike
 
 from ... import _check
-from .._numbers import Floats
+from .._directed_rounding import Floats
 
 METHODS = ("sharp", "paper")
 

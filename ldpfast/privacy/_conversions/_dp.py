@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import _check
-from .._numbers import Floats, float_or_array, lower_until, up
+from .._directed_rounding import Floats, float_or_array, lower_until, up
 from ._arguments import METHODS, check_delta, nonnegative
 
 

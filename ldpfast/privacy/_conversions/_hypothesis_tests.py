@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import _check
-from .._numbers import Floats, down, float_or_array, up
+from .._directed_rounding import Floats, down, float_or_array, up
 from .._testing import inherited
 from ._arguments import METHODS, check_delta, nonnegative
 

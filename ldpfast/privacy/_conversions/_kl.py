@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import _check
-from .._numbers import Floats, down, float_or_array, lower_until, raise_until, up
+from .._directed_rounding import Floats, down, float_or_array, lower_until, raise_until, up
 from ._arguments import METHODS, nonnegative
 
 

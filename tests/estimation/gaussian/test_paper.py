@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast.estimation.gaussian._design import Located, Model
 from ldpfast.estimation.gaussian._group import Group
 from ldpfast.estimation.gaussian._paper import Paper
+from ldpfast.estimation.gaussian._variant import Located, Model
 from ldpfast.reports import aggregator_with
 
 from ...support.gaussian import difficult_means, level_counts

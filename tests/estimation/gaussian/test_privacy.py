@@ -13,7 +13,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast.estimation import GaussianMean
-from ldpfast.estimation.gaussian import _design, _distribution, _fit, _group, _levels, _paper, _robust, _storage
+from ldpfast.estimation.gaussian import _distribution, _fit, _group, _levels, _paper, _robust, _storage, _variant
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.reports import aggregator_with
 
@@ -85,7 +85,7 @@ def test_second_questions_depend_on_counts_only(options):
     for name, method in inspect.getmembers(GaussianMean, inspect.isfunction):
         if name != "run":
             assert not {"x", "records", "data"} & set(inspect.signature(method).parameters), name
-    for module in (_design, _distribution, _fit, _group, _levels, _paper, _robust, _storage):
+    for module in (_variant, _distribution, _fit, _group, _levels, _paper, _robust, _storage):
         assert "privatize" not in inspect.getsource(module)
     assert "privatize" not in inspect.getsource(GaussianMean.close_round)
 

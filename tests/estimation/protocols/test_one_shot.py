@@ -19,7 +19,7 @@ from ldpfast.estimation import (
     TruncatedMean,
     VectorMean,
 )
-from ldpfast.mechanisms import _recipe
+from ldpfast.mechanisms import _record_recipe
 
 from ...support.cases import each
 from ...support.examples import assert_same, assert_same_estimate
@@ -41,7 +41,7 @@ def test_reports_give_the_estimate_of_one_call(problem_and_records, threads, mon
     """Equal bits for any division of the records into pieces. Two runs show that a problem has no state."""
     problem, x = problem_and_records
     whole = problem.privatize(x, rng=SEED)
-    monkeypatch.setattr(_recipe, "PIECE_BYTES", 1 << 14)
+    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", 1 << 14)
     for records in layouts(x):
         for _ in range(2):
             reports = problem.privatize(records, rng=SEED)

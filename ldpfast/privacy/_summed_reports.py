@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check, _coins
+from ._directed_rounding import Floats, float_or_array
 from ._guarantee import Guarantee
 from ._loss_grid import ComposedLosses, LossGrid, reach
-from ._numbers import Floats, float_or_array
 from ._shuffled_counts import ERROR, binomial
 from ._shuffling import shuffled, shuffled_delta
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._numbers import Floats
+from ._directed_rounding import Floats
 
 
 def deficiency(source: Floats, target: Floats) -> float:

@@ -16,7 +16,7 @@ from .._typing import AnyArray
 from ..mechanisms import Mechanism
 from ..reports import check_table_schema
 from ..reports._batches import BATCHES_KEY
-from ..reports._labels import COLUMN, binary_buffers, is_binary
+from ..reports._labeled_reports import COLUMN, binary_buffers, is_binary
 from ._layout import SurveyLayout
 from ._messages import joined_messages, message_error
 

@@ -18,7 +18,7 @@ from .._random import keeps_state, open_stream
 from .._typing import AnyArray, Floats
 from ..domains import FLOAT64, Categories, Clipped, Domain
 from ..privacy import Guarantee, TwoLevel
-from ..reports import Codes, Counted, Counts, Decoding, Format, Label, Recipe, StateLayout, _labels
+from ..reports import Codes, Counted, Counts, Decoding, Format, Label, Recipe, StateLayout, _labeled_reports
 from ..results import AnyDebiasing, Estimate, line_of
 from ._draws import Counts as PeoplePer
 from ._kernel import Kernel
@@ -207,11 +207,11 @@ class RecordRecipe(Recipe):
         return [self.report.state_layout]
 
     def count(self, reports: Any) -> tuple[list[AnyArray], int]:
-        arranged = self.report.arrange(_labels.read(self.report, self.label, reports))
+        arranged = self.report.arrange(_labeled_reports.read(self.report, self.label, reports))
         return [self.report.count(arranged)], len(arranged)
 
     def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
-        return _labels.valid_messages(self.report, self.label, messages)
+        return _labeled_reports.valid_messages(self.report, self.label, messages)
 
     def message(self, report: Any) -> bytes:
         accepted = self.report.validate(report)
@@ -220,10 +220,10 @@ class RecordRecipe(Recipe):
         return self.label.head + self.report.pack(accepted).tobytes()
 
     def to_arrow(self, reports: Any) -> Any:
-        return _labels.to_table(self.report, self.label, reports)
+        return _labeled_reports.to_table(self.report, self.label, reports)
 
     def from_arrow(self, table: Any) -> AnyArray:
-        return _labels.read_table(self.report, self.label, table)
+        return _labeled_reports.read_table(self.report, self.label, table)
 
     def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
         self.report.combine(states[0], others[0])
@@ -314,7 +314,7 @@ class RecordRecipe(Recipe):
         for piece in x.pieces(self.domain.reads_columns, None, rng):
             with piece.place():
                 reports = self.privatize(piece.x, piece.rng, None, clip)
-            yield _labels.messages_of(self.report, self.label, reports)
+            yield _labeled_reports.messages_of(self.report, self.label, reports)
 
     def warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
         Clipped(**clipped).warn(n)

@@ -8,12 +8,12 @@ from typing import Any
 
 from .. import _check
 from ..mechanisms import Mechanism
-from . import _design
+from . import _answers_per_person
+from ._answers_per_person import Item, MechanismMaker
 from ._columns import QuestionColumn
-from ._counts import LABEL
 from ._cross import Cross
-from ._design import Item, MechanismMaker
 from ._questions import SurveyQuestion, declared
+from ._survey_tally import LABEL
 
 MAX_QUESTIONS = 1 << 12
 MAX_WEIGHTS = 1024  # sum of the weights, each of which is a number of tickets
@@ -71,7 +71,7 @@ def checked_answers(answers: Any, items: list[Item], columns: dict[str, Question
     if answers == "auto":
         if len({item.weight for item in items}) > 1:
             return 1  # other numbers of answers have no weights
-        return _design.best_answers(items, columns, epsilon)
+        return _answers_per_person.best_answers(items, columns, epsilon)
     if isinstance(answers, str):
         raise ValueError(f"answers must be an integer, 'all' or 'auto', got {answers!r}")
     return _check.integer("answers", answers, 1, len(items))

@@ -11,10 +11,10 @@ from .._extras import optional
 from .._typing import AnyArray
 from ..reports import Counts, Recipe
 from ..results import Occasion
-from . import _counts, _messages
+from . import _messages, _survey_tally
 from ._layout import SurveyLayout
-from ._people import People, warn_clipped, warn_public
-from ._simulation import simulated
+from ._survey_people import People, warn_clipped, warn_public
+from ._survey_simulation import simulated
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -59,16 +59,16 @@ class SurveyRecipe(SurveyLayout, Recipe):
     # The server -------------------------------------------------------------------------------------------------------
 
     def count(self, reports: Any) -> tuple[list[AnyArray], int]:
-        return _counts.count(self, reports)
+        return _survey_tally.count(self, reports)
 
     def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
-        return _counts.valid_messages(self, messages)
+        return _survey_tally.valid_messages(self, messages)
 
     def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
-        _counts.combine(self, states, others)
+        _survey_tally.combine(self, states, others)
 
     def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
-        return _counts.is_possible(self, states, n)
+        return _survey_tally.is_possible(self, states, n)
 
     def to_arrow(self, reports: Any) -> Any:
         self.count(reports)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from ...mechanisms import Mechanism
 from ...privacy import Guarantee
+from ._gaussian_estimate import GaussianEstimate
 from ._group import Groups
 from ._levels import levels_of
 from ._plan import Plan, parts
-from ._result import GaussianEstimate
 
 MIN_KAPPA = 2.0  # below this, the search does not work
 

@@ -17,8 +17,8 @@ from ..estimation import project_simplex
 from ..privacy import Guarantee
 from ..results import SHARES, Estimate
 from ._count_limits import NoisyCounts
+from ._curator_records import PIECE_NUMBERS, array, invalid_error
 from ._noise import MAX_NOISE, laplace_numbers
-from ._records import PIECE_NUMBERS, array, invalid_error
 
 if TYPE_CHECKING:
     from .._random import RNGLike
@@ -280,7 +280,7 @@ def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> i
 
     Examples
     --------
-    >>> from ldpfast.central._density import best_bins
+    >>> from ldpfast.central._cube_histogram import best_bins
     >>> best_bins(10_000, 1.0), best_bins(10_000, 1.0, dim=2)
     (12, 6)
     """

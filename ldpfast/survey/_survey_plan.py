@@ -15,13 +15,13 @@ from .._plots import CURVES, LINES, MARKERS, draw_grid, figure, text_of
 from .._table import Table
 from .._typing import Floats
 from ..results import detectable_distance
+from ._answers_per_person import MechanismMaker, maker, share_asked
 from ._columns import QuestionColumn
-from ._design import MechanismMaker, maker, share_asked
 from ._mechanisms import RARE
 from ._planned_answer import Expected, PlannedAnswer, expectations, planned_answer
 
 if TYPE_CHECKING:
-    from ._recipe import SurveyRecipe
+    from ._survey_recipe import SurveyRecipe
 
 MAX_PANELS = 12  # of a plot
 

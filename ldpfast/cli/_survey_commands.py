@@ -20,9 +20,9 @@ from .._warnings import warn
 from ..files import MISSING, FileTable, damage_errors, duplicates, open_table, require_regular
 from ..reports import SCHEMA_KEY, Aggregator, GroupedResults
 from ..survey import Choice, Mean, Survey, SurveyResult
-from ._arguments import console, generator, output_file, replaced
+from ._command_arguments import console, generator, output_file, replaced
 from ._output import described, progress_bar, table_of
-from ._strings import add_options, estimate_strings, print_strings, refuse_options
+from ._string_estimates import add_options, estimate_strings, print_strings, refuse_options
 
 Read = TypeVar("Read")
 PRIVACY_NOTE = (

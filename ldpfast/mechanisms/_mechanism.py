@@ -20,7 +20,7 @@ from ._kernel import Kernel
 from ._law import CHANNEL_ENTRIES as CHANNEL_ENTRIES
 from ._law import Law
 from ._python import PythonKernel, integer_weights, invert, right_inverse
-from ._recipe import RecordRecipe
+from ._record_recipe import RecordRecipe
 
 if TYPE_CHECKING:
     from numpy.random import Generator

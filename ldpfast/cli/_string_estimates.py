@@ -13,7 +13,7 @@ from .._table import printable
 from ..estimation import HeavyHitters, HeavyHittersEstimate
 from ..files import FileTable
 from ..mechanisms import Records
-from ._arguments import console, generator
+from ._command_arguments import console, generator
 
 OTHERS = ("by", "lower", "upper", "categories")  # options of questions with another kind of answer
 WIDTH = 100  # of a table, where the output is not a terminal

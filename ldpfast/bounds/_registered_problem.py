@@ -25,7 +25,7 @@ class Solution(NamedTuple):
     error : float
         Error for the worst distribution, in the loss of the problem.
     kind : {"exact", "bound", "limit", "ideal"}
-        What `error` is, see `_comparison.Row`.
+        What `error` is, see `_comparison.ComparisonRow`.
     bits : int
         Size of one report; 0 with a trusted curator.
     """

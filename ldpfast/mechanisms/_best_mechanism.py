@@ -10,11 +10,11 @@ from typing import TypeVar
 from .. import _check
 from .._warnings import warn
 from ..results import line_of
-from ._base import Mechanism
 from ._hadamard_response import HadamardResponse
 from ._l2_ball import L2Ball
 from ._laplace import Laplace
 from ._linf_ball import LinfBall
+from ._mechanism import Mechanism
 from ._priv_unit import MAX_DIM as IDEAL_MAX_DIM
 from ._priv_unit import MAX_EPSILON as LARGEST_IDEAL
 from ._priv_unit import MIN_EPSILON as SMALLEST_IDEAL

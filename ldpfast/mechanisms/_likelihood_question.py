@@ -16,18 +16,18 @@ from .._typing import AnyArray, Floats
 from ..domains import Domain
 from ..privacy import TwoLevel
 from ..reports import Decoding, recipe_of
-from ._base import Mechanism
-from ._choice import for_ball
+from ._best_mechanism import for_ball
 from ._draws import Counts
 from ._l2_ball import L2Ball
 from ._laplace_vector import LaplaceVector
 from ._law import Law
 from ._linf_ball import LinfBall
+from ._mechanism import Mechanism
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from ._recipe import RecordRecipe
+    from ._record_recipe import RecordRecipe
 
 FAMILIES = ("logistic", "linear", "poisson")
 NOISES = ("auto", "half-space", "laplace")

@@ -20,9 +20,9 @@ from .._typing import AnyArray
 from .._warnings import warn
 from ..reports import SCHEMA_KEY, Counts
 from ..results import ClippedWarning
-from ._counts import LABEL, combine, count_groups, count_rows
 from ._layout import SurveyLayout
 from ._persons import person_answers
+from ._survey_tally import LABEL, combine, count_groups, count_rows
 
 if TYPE_CHECKING:
     from .._random import RNGLike

@@ -19,9 +19,9 @@ from .._random import open_stream
 from .._typing import AnyArray
 from ..domains import Reals
 from ..results import Estimate, Normal
+from ._curator_records import PIECE_NUMBERS, array, invalid_error
 from ._definitions import LEAST, MOST, Definition, Pure, definition_of
 from ._noise import FINE, Noise
-from ._records import PIECE_NUMBERS, array, invalid_error
 
 if TYPE_CHECKING:
     from .._random import RNGLike

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from .._described import from_dict
 from ..survey import Survey
 from ._engine import upsert
-from ._plan import Occasion, ServerPlan, at_entry
+from ._server_plan import Occasion, ServerPlan, at_entry
 from ._tables import batches, occasions, states, surveys
 
 NUMBER = sa.func.length(batches.c.data, type_=sa.Integer) // batches.c.size  # of messages of a batch

@@ -10,7 +10,7 @@ from ._bound import Bound
 from ._comparison import Comparison, compare
 from ._contraction import effective_sample_size
 from ._planning import epsilon_for, sample_size
-from ._problem import PROBLEMS
+from ._registered_problem import PROBLEMS
 
 
 @dataclass(frozen=True, eq=False)
