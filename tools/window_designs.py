@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from ldpfast.mechanisms._window import Design, window_sums, worst_variance
+from ldpfast.mechanisms._window import WindowDesign, window_sums, worst_variance
 
 FILE = Path(__file__).resolve().parents[1] / "ldpfast/mechanisms/window_designs.json"
 EPSILONS = np.arange(1, 69) / 4
@@ -72,11 +72,11 @@ def best_values(epsilon: float, codes: int, width: int) -> Floats | None:
     return None if result.x[0] <= 0 else result.x[:-1]
 
 
-def best_design(epsilon: float) -> tuple[float, Design]:
+def best_design(epsilon: float) -> tuple[float, WindowDesign]:
     """Return the design with the fewest codes among the good ones, and its variance."""
-    found: list[tuple[float, Design]] = []
+    found: list[tuple[float, WindowDesign]] = []
     for codes in CODES:
-        of_size: list[tuple[float, Design]] = []
+        of_size: list[tuple[float, WindowDesign]] = []
         for width in range(1, min(int(0.6 * codes), 40) + 1):
             if math.gcd(codes, width).bit_count() != 1:
                 continue
@@ -84,7 +84,7 @@ def best_design(epsilon: float) -> tuple[float, Design]:
             if values is None:
                 continue
             positive = np.rint(values / values[0] * LARGEST).astype(int)[::-1].tolist()
-            design = Design(codes - width, width, 0, tuple([-v for v in positive[::-1]] + positive))
+            design = WindowDesign(codes - width, width, 0, tuple([-v for v in positive[::-1]] + positive))
             sums = np.diff(window_sums(design))
             if design.values[-1] == max(design.values) and sums.min() * 16 > sums.max():
                 of_size.append((worst_variance(*design.moments(math.exp(epsilon))), design))

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ._rounding import CONTEXT, WIDE, epsilon_error, round_up
 
-Group = tuple[int, ...]
+WeightGroup = tuple[int, ...]
 
 GROUP_DIGITS = 5  # binary digits that are drawn together
 MAX_DIGITS = 45  # the clamp of the reports' integers, 2^47, is then far out in the tails
@@ -26,7 +26,7 @@ class GeometricCoins:
     """
 
     digits: int
-    groups: tuple[Group, ...]
+    groups: tuple[WeightGroup, ...]
     carry: int
     epsilon_realized: float
 
@@ -61,7 +61,7 @@ class GeometricCoins:
         return variance + (mean + 0.5) ** 2
 
 
-def alias_table(weights: Group, width: int = 128) -> tuple[list[int], list[int]]:
+def alias_table(weights: WeightGroup, width: int = 128) -> tuple[list[int], list[int]]:
     """Return thresholds and aliases that draw v with probability weights[v] / 2^width exactly (A. J. Walker, 1977).
 
     With n values, n a power of two, an index i is drawn uniformly, and v = i if a coin of width + 16 bits is below
@@ -88,7 +88,7 @@ def _log_ratio(ratio: Decimal) -> Decimal:
     return distance if abs(distance) < Decimal("1e-20") else ratio.ln()
 
 
-def geometric_error(groups: tuple[Group, ...], carry: int, digits: int, width: int, rate: Decimal) -> Decimal:
+def geometric_error(groups: tuple[WeightGroup, ...], carry: int, digits: int, width: int, rate: Decimal) -> Decimal:
     """Return eta, the total error of the logarithms of the weights of the groups and of the carry, against -a g.
 
     Of each group it counts the range of the errors of its values, of the carry the size of its error.
@@ -104,7 +104,7 @@ def geometric_error(groups: tuple[Group, ...], carry: int, digits: int, width: i
     return total
 
 
-def geometric_integers(rate: Decimal, digits: int, width: int) -> tuple[tuple[Group, ...], int]:
+def geometric_integers(rate: Decimal, digits: int, width: int) -> tuple[tuple[WeightGroup, ...], int]:
     """Return weights of the groups, nearest to those of e^(-a g), and the integer nearest to 2^width e^(-a 2^digits)."""
     whole, groups = Decimal(1 << width), []
     for first in range(0, digits, GROUP_DIGITS):

@@ -18,7 +18,7 @@ PART = 1 << 18  # reports that are read together
 LEAST_SHARE = 0.02  # of a category where the search starts
 
 
-class Answers:
+class AnswerDesign:
     """The true answers of people and the design of their reports.
 
     Parameters

@@ -13,7 +13,7 @@ from .. import _check
 from .._extras import optional
 from .._labels import require_one_index
 from .._typing import AnyArray, Floats
-from ._answer_design import Answers
+from ._answer_design import AnswerDesign
 from ._maximum import maximum
 from ._rows import Rows
 
@@ -112,7 +112,7 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
         require_one_index({"X": X, "reports": reports, "sample_weight": sample_weight})
         fresh = copy(self)  # so that a failure changes nothing
         strength = _check.positive("C", self.C)
-        answers = Answers(self.design)
+        answers = AnswerDesign(self.design)
         rows = fresh._rows(X, reset=True)
         likelihood = answers.likelihood(rows, reports, sample_weight)
         classes, columns = likelihood.shape

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _threads
 from .._core import logit
 from .._typing import Floats
-from ._maximum import Sums, total
+from ._maximum import LikelihoodSums, total
 from ._rows import ROWS, Rows
 
 
@@ -52,29 +52,29 @@ class Likelihood:
         odds /= odds.sum(axis=0)
         return odds.T
 
-    def sums(self, params: Floats, *, observed: bool) -> Sums:
+    def sums(self, params: Floats, *, observed: bool) -> LikelihoodSums:
         """Return the log-likelihood, its gradient and information at coefficients of shape (k - 1, columns)."""
         params, size = np.ascontiguousarray(params), params.size
 
-        def work(start: int, stop: int) -> Sums:
+        def work(start: int, stop: int) -> LikelihoodSums:
             return total([self._lower(params, part, observed) for part in self.rows.parts(start, stop)])
 
         found = total(_threads.parallel_map(work, len(self.rows), ROWS, len(self.rows) * size))
         information = _symmetric(found.information, self.shape)
         if self.ridge is None:
-            return Sums(found.value, found.score, information)
+            return LikelihoodSums(found.value, found.score, information)
         slope = self.ridge @ params.ravel()
         value = found.value - float(params.ravel() @ slope) / 2
-        return Sums(value, found.score - slope, information + self.ridge)
+        return LikelihoodSums(value, found.score - slope, information + self.ridge)
 
-    def _lower(self, params: Floats, part: slice, observed: bool) -> Sums:
+    def _lower(self, params: Floats, part: slice, observed: bool) -> LikelihoodSums:
         """Return the sums over some people, with the lower triangles of the lower blocks of the information only."""
         score, information = np.zeros(params.size), np.zeros((params.size, params.size))
         rows, weights = self.rows, None if self.weights is None else self.weights[part]
         columns = (rows.x[part], *rows.standardization, rows.intercept)
         codes = self.codes[part].astype(np.intp)
         value = logit.sums(*columns, codes, self.table, weights, params, observed, score, information)
-        return Sums(value, score, information)
+        return LikelihoodSums(value, score, information)
 
     def weights_of(self, part: slice) -> Floats:
         """Return the weights of some people, which are 1 if there are none."""

@@ -14,7 +14,7 @@ from .._labels import require_one_index
 from .._typing import Floats
 from ..designs import Design, Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate, TestResult
-from ._answer_design import Answers
+from ._answer_design import AnswerDesign
 from ._likelihood import Likelihood
 from ._maximum import maximum
 from ._model import MAX_STDERR, OBSERVED, Regression, freedom_of, people_of
@@ -91,7 +91,7 @@ class RandomizedLogit(Regression):
 
     def __init__(self, design: Any, *, intercept: bool = True) -> None:
         self.design, self.intercept = design, _check.flag("intercept", intercept)
-        self._answers = Answers(design)
+        self._answers = AnswerDesign(design)
         self.guarantee, self.categories = self._answers.guarantee, self._answers.categories
 
     def fit(self, X: Any, reports: ArrayLike, *, weights: ArrayLike | None = None, clusters: Any = None) -> Self:  # noqa: N803

@@ -17,7 +17,7 @@ CONVERGED = 1e-10  # the same, of the last step
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class LikelihoodSums:
     """Sums over people at some coefficients.
 
     Attributes
@@ -35,20 +35,20 @@ class Sums:
     information: Floats
 
 
-def total(parts: Sequence[Sums]) -> Sums:
+def total(parts: Sequence[LikelihoodSums]) -> LikelihoodSums:
     """Return the sums over all people from those over parts of them."""
     values, scores, informations = zip(*((part.value, part.score, part.information) for part in parts), strict=True)
-    return Sums(float(sum(values)), np.sum(scores, axis=0), np.sum(informations, axis=0))
+    return LikelihoodSums(float(sum(values)), np.sum(scores, axis=0), np.sum(informations, axis=0))
 
 
-class Smooth(Protocol):
+class SmoothLikelihood(Protocol):
     """A log-likelihood with two derivatives."""
 
-    def sums(self, params: Floats, *, observed: bool) -> Sums:
+    def sums(self, params: Floats, *, observed: bool) -> LikelihoodSums:
         """Return the log-likelihood and its derivatives: minus the Hessian if `observed`, else what replaces it."""
 
 
-def maximum(likelihood: Smooth, start: Floats) -> tuple[Floats, Sums] | None:
+def maximum(likelihood: SmoothLikelihood, start: Floats) -> tuple[Floats, LikelihoodSums] | None:
     """Return the coefficients with the largest likelihood from a start, and the sums there; None if there is no maximum."""
     params, observed = start, False
     found = likelihood.sums(params, observed=False)

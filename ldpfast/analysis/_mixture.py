@@ -11,14 +11,14 @@ import numpy as np
 from .. import _threads
 from .._typing import Floats
 from ._likelihood import Likelihood
-from ._maximum import Sums, total
+from ._maximum import LikelihoodSums, total
 from ._rows import ROWS
 
 LARGEST = 300.0  # logarithm of a standard deviation
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class PosteriorBlock:
     """Some people at some parameters. Lists have one entry per category of the answer.
 
     Attributes
@@ -79,11 +79,11 @@ class Mixture:
         classes, columns = self.answers.shape
         return self.coefficients + self.linear + classes * columns
 
-    def sums(self, params: Floats, *, observed: bool) -> Sums:
+    def sums(self, params: Floats, *, observed: bool) -> LikelihoodSums:
         """Return the log-likelihood and its derivatives; unless `observed`, the information of known answers."""
         rows = self.answers.rows
 
-        def work(start: int, stop: int) -> Sums:
+        def work(start: int, stop: int) -> LikelihoodSums:
             return total([self._sums(self._people(params, part), observed) for part in rows.parts(start, stop)])
 
         return total(_threads.parallel_map(work, len(rows), ROWS, len(rows) * self.size))
@@ -94,7 +94,7 @@ class Mixture:
             people = self._people(params, part)
             yield part, _mean_score(people) * people.weights[:, np.newaxis]
 
-    def _sums(self, people: People, observed: bool) -> Sums:
+    def _sums(self, people: PosteriorBlock, observed: bool) -> LikelihoodSums:
         """Return the sums over some people."""
         x, w = people.x, people.weights
         classes, columns = self.answers.shape
@@ -124,9 +124,9 @@ class Mixture:
             information += (mean * w[:, np.newaxis]).T @ mean
             for z, score in enumerate(people.scores):
                 information -= (score * (w * people.posterior[:, z])[:, np.newaxis]).T @ score
-        return Sums(float(w @ people.logs), w @ mean, information)
+        return LikelihoodSums(float(w @ people.logs), w @ mean, information)
 
-    def _people(self, params: Floats, part: slice) -> People:
+    def _people(self, params: Floats, part: slice) -> PosteriorBlock:
         """Return some people at some parameters."""
         answers, y = self.answers, self.outcome[part]
         classes, columns = answers.shape
@@ -160,10 +160,12 @@ class Mixture:
         joint = shares * answers.table[:, answers.codes[part]].T * np.exp(logs - highest[:, np.newaxis])
         sums = np.maximum(joint.sum(axis=1), np.finfo(np.float64).tiny)
         posterior = joint / sums[:, np.newaxis]
-        return People(x, answers.weights_of(part), shares, posterior, np.log(sums) + highest, scores, curvatures)
+        return PosteriorBlock(
+            x, answers.weights_of(part), shares, posterior, np.log(sums) + highest, scores, curvatures
+        )
 
 
-def _mean_score(people: People) -> Floats:
+def _mean_score(people: PosteriorBlock) -> Floats:
     """Return the gradients of people, shape (n, parameters)."""
     parts = (score * people.posterior[:, z, np.newaxis] for z, score in enumerate(people.scores))
     return np.asarray(sum(parts))

@@ -15,10 +15,10 @@ from .._labels import require_one_index
 from .._typing import AnyArray, Floats
 from ..designs import Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate
-from ._answer_design import Answers
+from ._answer_design import AnswerDesign
 from ._least_squares import least_squares
 from ._likelihood import Likelihood
-from ._maximum import Sums, maximum
+from ._maximum import LikelihoodSums, maximum
 from ._mixture import Mixture
 from ._model import MAX_STDERR, OBSERVED, Regression, freedom_of, people_of
 from ._rows import Rows
@@ -103,7 +103,7 @@ class RandomizedPredictor(Regression):
     def __init__(self, design: Any, family: str = "linear", *, intercept: bool = True) -> None:
         self.design, self.intercept = design, _check.flag("intercept", intercept)
         self.family = _check.choice("family", family, FAMILIES)
-        self._answers = Answers(design)
+        self._answers = AnswerDesign(design)
         self.guarantee, self.categories = self._answers.guarantee, self._answers.categories
 
     def fit(
@@ -224,7 +224,7 @@ class RandomizedPredictor(Regression):
             raise ValueError(f"outcome must not be the same for all people, got {y[0]:g}")
         return y, center, unit
 
-    def _maximum(self, mixture: Mixture) -> tuple[Floats, Sums]:
+    def _maximum(self, mixture: Mixture) -> tuple[Floats, LikelihoodSums]:
         """Return the parameters with the largest likelihood, and the sums there.
 
         Raises

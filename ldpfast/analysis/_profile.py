@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import Floats
 from .._warnings import warn
 from ..results import DoubtfulWarning
-from ._maximum import Smooth, Sums, maximum
+from ._maximum import LikelihoodSums, SmoothLikelihood, maximum
 
 FARTHEST = 64.0  # limits of the search, in standard errors
 TOLERANCE = 1e-6  # of a limit, in standard errors
@@ -29,30 +29,32 @@ class Plane:
 
     Attributes
     ----------
-    likelihood : Smooth
+    likelihood : SmoothLikelihood
     origin : ndarray of float64
         Coefficients at the origin of the plane.
     basis : ndarray, shape (coefficients, dimensions)
     """
 
-    likelihood: Smooth
+    likelihood: SmoothLikelihood
     origin: Floats
     basis: Floats
 
-    def sums(self, params: Floats, *, observed: bool) -> Sums:
+    def sums(self, params: Floats, *, observed: bool) -> LikelihoodSums:
         """Return the log-likelihood and its derivatives at coordinates of the plane."""
         found = self.likelihood.sums(self.origin + (self.basis @ params).reshape(self.origin.shape), observed=observed)
-        return Sums(found.value, self.basis.T @ found.score, self.basis.T @ found.information @ self.basis)
+        return LikelihoodSums(found.value, self.basis.T @ found.score, self.basis.T @ found.information @ self.basis)
 
 
-def profile_limits(likelihood: Smooth, params: Floats, cov: Floats, direction: Floats, z: float) -> tuple[float, float]:
+def profile_limits(
+    likelihood: SmoothLikelihood, params: Floats, cov: Floats, direction: Floats, z: float
+) -> tuple[float, float]:
     """Return how far a combination of coefficients can move until twice the log-likelihood has fallen by z squared.
 
     The other coefficients maximize the likelihood for each of its values.
 
     Parameters
     ----------
-    likelihood : Smooth
+    likelihood : SmoothLikelihood
     params, cov : ndarray
         Coefficients at the maximum, and the inverse of the information there.
     direction : ndarray, shape (coefficients,)

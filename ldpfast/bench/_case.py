@@ -8,8 +8,8 @@ from typing import Any
 
 from .._typing import AnyArray
 
-Answer = Any
-Task = Callable[[], Answer]
+CaseAnswer = Any
+Task = Callable[[], CaseAnswer]
 
 EPSILON = 1.0
 
@@ -53,7 +53,7 @@ class Case:
     write_bytes: float
     ours: Task
     numpy: Task
-    check: Callable[[Answer], bool]
+    check: Callable[[CaseAnswer], bool]
     mechanism: Any
     x: AnyArray
     target: float | None = None

@@ -9,7 +9,7 @@ from .. import _check
 from .._typing import Floats
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n
 from ._central_privacy import BARBER, CentralPrivacy
-from ._registered_problem import Problem, Solution, Solutions, register
+from ._registered_problem import RegisteredProblem, Solution, Solutions, register
 
 
 def central_density(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, *, method: str = "sharp") -> Bound:
@@ -133,4 +133,6 @@ def solutions(n: int, epsilon: float, dim: int) -> Solutions:
     return [histogram]
 
 
-register(Problem(central_density, "a density on the unit cube, with a trusted curator", solutions, central=True))
+register(
+    RegisteredProblem(central_density, "a density on the unit cube, with a trusted curator", solutions, central=True)
+)

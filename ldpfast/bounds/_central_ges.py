@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._central_privacy import CHAUDHURI, CentralPrivacy
-from ._registered_problem import Problem, register
+from ._registered_problem import RegisteredProblem, register
 from ._tools import (
     DISTANCES,
 )
@@ -81,5 +81,7 @@ def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, *, ges: Arra
 
 
 register(
-    Problem(central_ges, "a functional with a known gross error sensitivity, with a trusted curator", central=True)
+    RegisteredProblem(
+        central_ges, "a functional with a known gross error sensitivity, with a trusted curator", central=True
+    )
 )

@@ -12,7 +12,7 @@ from .. import _check
 from .._typing import Floats
 from ._bound import Bound, bound, check_integer, check_n, check_scale, is_paper
 from ._central_privacy import BARBER, DEFINITIONS, CentralPrivacy, noise_factor
-from ._registered_problem import Problem, Solution, Solutions, register
+from ._registered_problem import RegisteredProblem, Solution, Solutions, register
 from ._tools import (
     SQUARED,
     best_clipping,
@@ -243,4 +243,4 @@ def solutions(
     return [lambda noise=noise, method=method: mean(noise, method) for noise in ("grid", "l2") for method in methods]  # type: ignore[misc]
 
 
-register(Problem(central_mean, "the mean of vectors, with a trusted curator", solutions, central=True))
+register(RegisteredProblem(central_mean, "the mean of vectors, with a trusted curator", solutions, central=True))

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Bound, bound, check_epsilon, check_n, is_paper
 from ._central_privacy import CHAUDHURI
-from ._registered_problem import Problem, register
+from ._registered_problem import RegisteredProblem, register
 
 
 def central_range(n: ArrayLike, epsilon: ArrayLike, *, low: ArrayLike, high: ArrayLike, method: str = "sharp") -> Bound:
@@ -66,4 +66,4 @@ def central_range(n: ArrayLike, epsilon: ArrayLike, *, low: ArrayLike, high: Arr
     )
 
 
-register(Problem(central_range, "a functional with a known range, with a trusted curator", central=True))
+register(RegisteredProblem(central_range, "a functional with a known range, with a trusted curator", central=True))

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Bound, bound, check_n, check_scale, is_paper
 from ._central_privacy import BARBER, CentralPrivacy, noise_factor
-from ._registered_problem import Problem, register
+from ._registered_problem import RegisteredProblem, register
 from ._tools import (
     DISTANCES,
 )
@@ -90,4 +90,4 @@ def central_support(
     )
 
 
-register(Problem(central_support, "the end of a uniform distribution, with a trusted curator", central=True))
+register(RegisteredProblem(central_support, "the end of a uniform distribution, with a trusted curator", central=True))

@@ -13,7 +13,7 @@ from .._plots import BLACK, axes, draw_errors, height_of_rows
 from .._table import html_table
 from .._typing import Floats
 from ._bound import Bound, with_unit
-from ._registered_problem import PROBLEMS, Problem, Solution
+from ._registered_problem import PROBLEMS, RegisteredProblem, Solution
 
 if TYPE_CHECKING:
     from ..mechanisms import Mechanism
@@ -22,7 +22,7 @@ MARKERS = {"exact": "o", "bound": "<", "limit": "D", "ideal": "x"}  # how an err
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """Error of one mechanism for a problem.
 
     Attributes
@@ -69,7 +69,7 @@ class Comparison:
         Number of people and privacy parameter.
     bound : Bound
         Bounds of the problem.
-    rows : tuple of Row
+    rows : tuple of ComparisonRow
         Mechanisms, the best first.
 
     Examples
@@ -88,10 +88,10 @@ class Comparison:
     n: float
     epsilon: float
     bound: Bound
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
 
     @property
-    def best(self) -> Row:
+    def best(self) -> ComparisonRow:
         """Row with the smallest error."""
         return self.rows[0]
 
@@ -206,11 +206,13 @@ def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechan
             errors.append(error)
     if not solutions:
         raise errors[0]
-    rows = [Row(label, float(e), kind, bits, float(bound.lower) / float(e)) for label, e, kind, bits in solutions]
+    rows = [
+        ComparisonRow(label, float(e), kind, bits, float(bound.lower) / float(e)) for label, e, kind, bits in solutions
+    ]
     return Comparison(solved.name, float(people), float(epsilon), bound, tuple(sorted(rows, key=lambda row: row.error)))
 
 
-def _solution_of(problem: Problem, mechanism: Mechanism, n: int, fixed: dict[str, Any]) -> Solution:
+def _solution_of(problem: RegisteredProblem, mechanism: Mechanism, n: int, fixed: dict[str, Any]) -> Solution:
     """Return the caller's mechanism as a solution of the problem."""
     from ..mechanisms import Mechanism
 

@@ -13,7 +13,7 @@ from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import tanh_half
 from ._methods import chi_factor, information_factor, tv_from_kl
 from ._multinomial import share_variance
-from ._registered_problem import Problem, Solution, Solutions, register
+from ._registered_problem import RegisteredProblem, Solution, Solutions, register
 from ._tools import (
     DJW,
     INTEGRATED,
@@ -242,4 +242,4 @@ def solutions(n: int, epsilon: float, smoothness: float, radius: float = 1.0, fa
     return [terms]
 
 
-register(Problem(density, "a density on [0, 1]", solutions))
+register(RegisteredProblem(density, "a density on [0, 1]", solutions))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import deficit_inverse, excess, tanh_half
-from ._registered_problem import Problem, Solution, Solutions, register
+from ._registered_problem import RegisteredProblem, Solution, Solutions, register
 from ._tools import (
     coth_half,
 )
@@ -142,4 +142,4 @@ def solutions(n: int, epsilon: float, sigma: float, beta: float = 0.05, mu_bound
     return [lambda: two_rounds("robust"), lambda: two_rounds("paper")]
 
 
-register(Problem(gaussian_mean, "the mean of normal records", solutions))
+register(RegisteredProblem(gaussian_mean, "the mean of normal records", solutions))

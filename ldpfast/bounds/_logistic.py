@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, check_scale, is_paper
 from ._contraction import tanh_half
 from ._methods import information_factor, tv_from_kl
-from ._registered_problem import Problem, Solution, Solutions, register
+from ._registered_problem import RegisteredProblem, Solution, Solutions, register
 from ._tools import (
     DISTANCES,
     DJW,
@@ -126,4 +126,4 @@ def least_curvature_descent(dim: int, epsilon: float, radius: float = 1.0) -> An
     )
 
 
-register(Problem(logistic, "the coefficients of a logistic regression", solutions))
+register(RegisteredProblem(logistic, "the coefficients of a logistic regression", solutions))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import check_small_epsilon
-from ._registered_problem import Problem, Solution, Solutions, register, require_domain
+from ._registered_problem import RegisteredProblem, Solution, Solutions, register, require_domain
 from ._tools import (
     DJW,
     SQUARED,
@@ -132,4 +132,4 @@ def error_of(mechanism: Any, n: int, *, moment: float, radius: float = 1.0) -> f
     return float(mechanism.worst_variance / n)
 
 
-register(Problem(mean_1d, "the mean of a number with a bounded moment", solutions, error_of))
+register(RegisteredProblem(mean_1d, "the mean of a number with a bounded moment", solutions, error_of))

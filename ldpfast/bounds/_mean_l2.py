@@ -12,7 +12,7 @@ from .._formulas import half_space_constants
 from .._typing import Floats
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, check_scale, is_paper
 from ._contraction import excess
-from ._registered_problem import Problem, Solution, Solutions, register, require_domain
+from ._registered_problem import RegisteredProblem, Solution, Solutions, register, require_domain
 from ._tools import (
     DJW,
     SQUARED,
@@ -164,4 +164,4 @@ def error_of(mechanism: Any, n: int, *, dim: int, radius: float = 1.0) -> float:
     return float(dim * mechanism.worst_variance / n)
 
 
-register(Problem(mean_l2, "the mean of vectors in a Euclidean ball", solutions, error_of))
+register(RegisteredProblem(mean_l2, "the mean of vectors in a Euclidean ball", solutions, error_of))

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import check_small_epsilon
-from ._registered_problem import Problem, Solution, Solutions, register
+from ._registered_problem import RegisteredProblem, Solution, Solutions, register
 from ._tools import (
     DJW,
     allow_overflow,
@@ -82,4 +82,4 @@ def solutions(n: int, epsilon: float, radius: float) -> Solutions:
     return [lambda: Solution("MedianSGD", error, "bound", 1)]
 
 
-register(Problem(median, "the median of a number", solutions))
+register(RegisteredProblem(median, "the median of a number", solutions))

@@ -12,7 +12,7 @@ from ..results import line_of
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, is_paper
 from ._contraction import tanh_half
 from ._methods import information_factor
-from ._registered_problem import Problem, Solution, Solutions, register, require_domain
+from ._registered_problem import RegisteredProblem, Solution, Solutions, register, require_domain
 from ._tools import (
     DISTANCES,
     SQUARED,
@@ -184,4 +184,4 @@ def error_of(mechanism: Any, n: int, *, k: int) -> float:
     return k * share_variance(mechanism, k) / n
 
 
-register(Problem(multinomial, "the shares of k categories", solutions, error_of))
+register(RegisteredProblem(multinomial, "the shares of k categories", solutions, error_of))

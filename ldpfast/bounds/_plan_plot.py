@@ -13,7 +13,7 @@ from .._typing import Floats
 from ._bound import Bound, with_unit
 from ._comparison import curves
 from ._registered_problem import PROBLEMS
-from ._study_plan import Plan
+from ._study_plan import StudyPlan
 
 COLORS = (ORANGE, GREEN, PURPLE, SKY, YELLOW)
 POINTS = 25
@@ -44,12 +44,12 @@ def paint(ax: Any, bound: Bound, mechanisms: dict[str, Floats], x: Floats, xlabe
     ax.legend(fontsize=8)
 
 
-def save(plan: Plan, path: Path) -> None:
+def save(plan: StudyPlan, path: Path) -> None:
     """Save a figure with the errors against n and against epsilon, around the plan.
 
     Parameters
     ----------
-    plan : Plan
+    plan : StudyPlan
         Plan.
     path : Path
         Path of the PNG file.

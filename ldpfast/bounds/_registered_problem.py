@@ -40,7 +40,7 @@ Solutions = list[Callable[[], Solution]]
 
 
 @dataclass(frozen=True)
-class Problem:
+class RegisteredProblem:
     """Estimation problem: its bound, and the procedures of the library for it.
 
     Attributes
@@ -103,10 +103,10 @@ def require_domain(mechanism: Mechanism, domain: Domain) -> None:
 
 
 MAX_EPSILON = 44.0
-PROBLEMS: dict[str, Problem] = {}
+PROBLEMS: dict[str, RegisteredProblem] = {}
 
 
-def register(problem: Problem) -> None:
+def register(problem: RegisteredProblem) -> None:
     """Register a problem under the name of its bound. Problems of the local model come first, then by name."""
     entries = sorted([*PROBLEMS.values(), problem], key=lambda entry: (entry.central, entry.name))
     PROBLEMS.clear()

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, check_scale, is_paper
 from ._contraction import tanh_half
 from ._methods import forward_factor, information_factor
-from ._registered_problem import Problem, Solution, Solutions, register
+from ._registered_problem import RegisteredProblem, Solution, Solutions, register
 from ._tools import (
     DJW,
     SQUARED,
@@ -113,4 +113,4 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
     return [lambda: solve("keep", True), lambda: solve("keep", False), lambda: solve("thin", False)]
 
 
-register(Problem(sparse_mean, "a sparse mean of vectors in a box", solutions))
+register(RegisteredProblem(sparse_mean, "a sparse mean of vectors in a box", solutions))

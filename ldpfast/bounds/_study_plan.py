@@ -14,7 +14,7 @@ from ._registered_problem import PROBLEMS
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class StudyPlan:
     """Plan of a study, as printed by ``python -m ldpfast plan``.
 
     Attributes
@@ -99,7 +99,7 @@ def make_plan(
     error: float | None,
     confidence: float | None,
     fixed: dict[str, Any],
-) -> Plan:
+) -> StudyPlan:
     """Return a plan, with the one of n, epsilon and error that is not given.
 
     Raises
@@ -133,4 +133,4 @@ def make_plan(
             comparison = compare(problem, n, epsilon, **fixed)
         except ValueError:  # no mechanism has coins for this epsilon
             comparison = None
-    return Plan(problem, fixed, n, epsilon, error, confidence, least, bound, comparison)
+    return StudyPlan(problem, fixed, n, epsilon, error, confidence, least, bound, comparison)

@@ -3,9 +3,11 @@
 This package is provisional: its names can change in a minor release.
 """
 
+from typing import Any
+
 from ._cube_histogram import CubeHistogram, histogram_density
 from ._error_bounds import m_estimate_sample_size, mean_error, quantile_error, smooth_sensitivity_error
-from ._influence import Mean, TrimmedMean, gross_error_sensitivity, influence, plot_influence
+from ._influence import ArithmeticMean, TrimmedMean, gross_error_sensitivity, influence, plot_influence
 from ._m_grid import m_estimate
 from ._m_psi import Custom, Huber, Logistic, Quantile
 from ._mean_release import MeanEstimate, mean
@@ -19,11 +21,11 @@ from ._smooth_sensitivity import (
 )
 
 __all__ = [
+    "ArithmeticMean",
     "CubeHistogram",
     "Custom",
     "Huber",
     "Logistic",
-    "Mean",
     "MeanEstimate",
     "Quantile",
     "QuantileEstimate",
@@ -47,3 +49,10 @@ __all__ = [
     "smooth_sensitivity_trimmed_mean",
     "trimmed_mean",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Say how a class is called that had another name before: `survey.Mean` is a question."""
+    if name == "Mean":
+        raise AttributeError(f"module {__name__!r} has no attribute 'Mean': the functional is called ArithmeticMean")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

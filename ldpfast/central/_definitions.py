@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from .. import _check, _coins
 from ..privacy import Guarantee, concentrated_rho, gaussian_delta, gaussian_sigma, kl_for_tv
-from ._noise import STEPS, BallNoise, GaussianNoise, Grid, LaplaceNoise, Noise
+from ._noise import STEPS, BallNoise, GaussianNoise, LaplaceNoise, Noise, SumGrid
 
 LEAST, MOST = 1e-18, 1e18  # range of epsilon and of truncation radii: their squares are normal numbers
 MAX_EPSILON = 64.0  # for Laplace noise; beyond, a coin of 128 bits is rounded to zero
@@ -71,7 +71,7 @@ class Pure(Definition):
             raise ValueError(f"epsilon must be at most {MAX_EPSILON:g} for privacy={self.name!r}, got {self.epsilon!r}")
         steps = STEPS * max(1, math.ceil(self.epsilon))
         while True:
-            grid = Grid.of(dim, steps)
+            grid = SumGrid.of(dim, steps)
             try:
                 coins = _coins.geometric(self.epsilon, grid.l1 + self._extra_steps(), grid.span, dim)
                 loss = self._loss(grid, coins)
@@ -90,7 +90,7 @@ class Pure(Definition):
         """Return the number of steps added to the l1 diameter."""
         return 0
 
-    def _loss(self, grid: Grid, coins: _coins.GeometricCoins) -> float:
+    def _loss(self, grid: SumGrid, coins: _coins.GeometricCoins) -> float:
         """Return the epsilon that sums with this noise satisfy. Raise an error if it is above that of the definition."""
         return coins.epsilon_realized
 
@@ -111,7 +111,7 @@ class Smooth(Pure):
     def _extra_steps(self) -> int:
         return math.ceil(self.epsilon / 2)
 
-    def _loss(self, grid: Grid, coins: _coins.GeometricCoins) -> float:
+    def _loss(self, grid: SumGrid, coins: _coins.GeometricCoins) -> float:
         """Return the loss of a row that moves by a diameter in fine steps, each of which may have the whole error eta."""
         with localcontext(_coins.CONTEXT):
             rate, error = coins.rate_and_error
@@ -133,7 +133,7 @@ class GaussianDefinition(Definition):
     def noise(self, dim: int) -> Noise:
         steps = STEPS
         while True:
-            grid = Grid.of(dim, steps)
+            grid = SumGrid.of(dim, steps)
             variance = self._least_variance(grid)
             if variance <= MAX_VARIANCE:
                 return GaussianNoise(grid, self.guarantee, float(variance), variance)
@@ -141,7 +141,7 @@ class GaussianDefinition(Definition):
                 raise ValueError(f"epsilon must be larger, for {dim} coordinates, got {self.epsilon!r}")
             steps //= 2
 
-    def _least_variance(self, grid: Grid) -> int:
+    def _least_variance(self, grid: SumGrid) -> int:
         """Return the least variance parameter that satisfies the definition on a grid."""
         if grid.dim > 1:
             return min(self._by_divergence(grid), self._by_curve(grid))
@@ -157,14 +157,14 @@ class GaussianDefinition(Definition):
                 low = middle
         return high
 
-    def _by_divergence(self, grid: Grid) -> int:
+    def _by_divergence(self, grid: SumGrid) -> int:
         """Return the least variance parameter for the bound on the Kullback-Leibler divergence.
 
         The divergence of a shift by integers equals that of the continuous distribution, so the calibration is exact.
         """
         return max(1, math.ceil(grid.l2_squared / (2 * Fraction(self._divergence()))))
 
-    def _by_curve(self, grid: Grid) -> int:
+    def _by_curve(self, grid: SumGrid) -> int:
         """Return a variance parameter for which the exact curve of continuous noise satisfies the definition.
 
         Discrete noise follows from continuous noise with a variance that is smaller by `SMOOTHING`, by a random rounding that
@@ -210,7 +210,7 @@ class KullbackLeibler(GaussianDefinition):
 
     name = "kl"
 
-    def _least_variance(self, grid: Grid) -> int:
+    def _least_variance(self, grid: SumGrid) -> int:
         return self._by_divergence(grid)
 
     def _divergence(self) -> float:

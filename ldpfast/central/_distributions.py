@@ -14,11 +14,11 @@ from .. import _check
 from .._typing import Floats
 from ._m_psi import Huber, Logistic
 
-Curve: TypeAlias = Callable[[float], float]
+RealFunction: TypeAlias = Callable[[float], float]
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
-class Distribution(ABC):
+class KnownDistribution(ABC):
     """Distribution F, with what the functionals require of it."""
 
     @abstractmethod
@@ -40,7 +40,7 @@ class Distribution(ABC):
     def density(self, x: float) -> float: ...
 
     @abstractmethod
-    def expectation(self, psi: Huber | Logistic) -> Curve:
+    def expectation(self, psi: Huber | Logistic) -> RealFunction:
         """Return the expectation of psi(X, theta) as a function of theta."""
 
     @abstractmethod
@@ -63,7 +63,7 @@ class Quadrature:
         self.u, self.weights = self.edges[:-1, None] + half * (1 + NODES), half * WEIGHTS
 
 
-class Continuous(Distribution):
+class Continuous(KnownDistribution):
     """Frozen continuous distribution of scipy.stats.
 
     Expectations are integrals over its quantile function, so their accuracy does not depend on its scale.
@@ -98,7 +98,7 @@ class Continuous(Distribution):
     def density(self, x: float) -> float:
         return float(self.frozen.pdf(x))
 
-    def expectation(self, psi: Huber | Logistic) -> Curve:
+    def expectation(self, psi: Huber | Logistic) -> RealFunction:
         if isinstance(psi, Logistic):
             x, weights = self._nodes(psi)
             return lambda theta: float((weights * psi(x, theta)).sum())
@@ -123,7 +123,7 @@ class Continuous(Distribution):
         return self.frozen.ppf(rule.u), rule.weights
 
 
-class Sample(Distribution):
+class EmpiricalDistribution(KnownDistribution):
     """Distribution of a record drawn from data."""
 
     def __init__(self, x: ArrayLike) -> None:
@@ -161,7 +161,7 @@ class Sample(Distribution):
     def density(self, x: float) -> float:
         raise ValueError("rho must be > 0 for a quantile of data, which have no density")
 
-    def expectation(self, psi: Huber | Logistic) -> Curve:
+    def expectation(self, psi: Huber | Logistic) -> RealFunction:
         total = psi.total(self.x)
         return lambda theta: float(total(np.array([theta]))[0]) / len(self.x)
 
@@ -171,7 +171,7 @@ class Sample(Distribution):
         return float((1 - psi(self.x, theta) ** 2).mean()) / (2 * psi.scale)
 
 
-def as_distribution(distribution: Any) -> Distribution:
+def as_distribution(distribution: Any) -> KnownDistribution:
     """Return the distribution for a frozen distribution of scipy.stats, or for data."""
     if hasattr(distribution, "ppf"):
         if not hasattr(distribution, "dist") or not hasattr(distribution.dist, "pdf"):
@@ -180,4 +180,4 @@ def as_distribution(distribution: Any) -> Distribution:
                 f"distribution must be a frozen continuous distribution of scipy.stats, or data, got {given}"
             )
         return Continuous(distribution)
-    return Sample(distribution)
+    return EmpiricalDistribution(distribution)

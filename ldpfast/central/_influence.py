@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._plots import CURVES, LINES, axes
 from .._typing import Floats
-from ._distributions import Curve, Distribution, as_distribution
+from ._distributions import KnownDistribution, RealFunction, as_distribution
 from ._m_psi import Huber, Logistic, Quantile
 from ._smooth_sensitivity import trim_share
 
 
 @dataclass(frozen=True)
-class Mean:
+class ArithmeticMean:
     """Mean of a distribution.
 
     Examples
@@ -58,9 +58,9 @@ class TrimmedMean:
         object.__setattr__(self, "trim", trim_share(self.trim))
 
 
-Functional: TypeAlias = Mean | TrimmedMean | Quantile | Huber | Logistic
+Functional: TypeAlias = ArithmeticMean | TrimmedMean | Quantile | Huber | Logistic
 FUNCTIONALS: dict[str, Functional] = {
-    "mean": Mean(),
+    "mean": ArithmeticMean(),
     "median": Quantile(),
     "trimmed-mean": TrimmedMean(),
     "huber": Huber(),
@@ -74,7 +74,7 @@ def as_functional(functional: Functional | str) -> Functional:
         return FUNCTIONALS[_check.choice("functional", functional, FUNCTIONALS)]
     if not isinstance(functional, Functional):
         raise TypeError(
-            "functional must be a string, Mean, TrimmedMean, Quantile, Huber or Logistic, got "
+            "functional must be a string, ArithmeticMean, TrimmedMean, Quantile, Huber or Logistic, got "
             + type(functional).__name__
         )
     return functional
@@ -85,9 +85,9 @@ def _unit(psi: Huber | Logistic) -> float:
     return psi.c if isinstance(psi, Huber) else psi.scale
 
 
-def _limit_influence(functional: Functional, distribution: Distribution) -> Callable[[Floats], Floats]:
+def _limit_influence(functional: Functional, distribution: KnownDistribution) -> Callable[[Floats], Floats]:
     """Return the influence function: the limit for rho = 0, in closed form up to quantities of the distribution."""
-    if isinstance(functional, Mean):
+    if isinstance(functional, ArithmeticMean):
         mean = distribution.mean()
         return lambda x: x - mean
     if isinstance(functional, Quantile):
@@ -99,7 +99,7 @@ def _limit_influence(functional: Functional, distribution: Distribution) -> Call
     if isinstance(functional, TrimmedMean):
         a = functional.trim
         if a == 0:
-            return _limit_influence(Mean(), distribution)
+            return _limit_influence(ArithmeticMean(), distribution)
         whole = distribution.quantile_integral(a, 1 - a)
         ends = [distribution.quantile(u, right) for u in (a, 1 - a) for right in (False, True)]
 
@@ -115,9 +115,11 @@ def _limit_influence(functional: Functional, distribution: Distribution) -> Call
     return lambda x: -functional(x, root) / slope
 
 
-def _finite_influence(functional: Functional, distribution: Distribution, rho: float) -> Callable[[Floats], Floats]:
+def _finite_influence(
+    functional: Functional, distribution: KnownDistribution, rho: float
+) -> Callable[[Floats], Floats]:
     """Return the influence for rho > 0: (T((1 - rho) F + rho delta_x) - T(F)) / rho."""
-    if isinstance(functional, Mean):
+    if isinstance(functional, ArithmeticMean):
         return _limit_influence(functional, distribution)
     if isinstance(functional, Quantile):
         u = functional.q
@@ -130,7 +132,7 @@ def _finite_influence(functional: Functional, distribution: Distribution, rho: f
     if isinstance(functional, TrimmedMean):
         a = functional.trim
         if a == 0:
-            return _limit_influence(Mean(), distribution)
+            return _limit_influence(ArithmeticMean(), distribution)
         before, left = distribution.quantile_integral(a, 1 - a) / (1 - 2 * a), 1 - rho
 
         def mixture(x: float) -> float:
@@ -163,7 +165,7 @@ def _finite_influence(functional: Functional, distribution: Distribution, rho: f
     return lambda x: np.array([moved(value) for value in x.ravel().tolist()]).reshape(x.shape)
 
 
-def _root(psi: Huber | Logistic, expectation: Curve, distribution: Distribution) -> float:
+def _root(psi: Huber | Logistic, expectation: RealFunction, distribution: KnownDistribution) -> float:
     """Return the root of the expectation of psi; of several roots, the middle.
 
     The root is bracketed around the median with steps that double.
@@ -193,8 +195,9 @@ def influence(functional: Functional | str, distribution: Any, x: ArrayLike, rho
 
     Parameters
     ----------
-    functional : {"mean", "median", "trimmed-mean", "huber", "logistic"}, Mean, Quantile, TrimmedMean, Huber or Logistic
-        Estimator T. A string selects the object with its default parameters.
+    functional : {"mean", "median", "trimmed-mean", "huber", "logistic"} or a functional
+        Estimator T: an ArithmeticMean, Quantile, TrimmedMean, Huber or Logistic. A string selects the one with default
+        parameters.
     distribution : frozen continuous distribution of scipy.stats, or array_like of shape (n,)
         Distribution F. An array stands for the distribution of a record drawn from it.
     x : array_like

@@ -31,7 +31,7 @@ MAX_NOISE = 1 << 47  # limit to which the kernel clamps the noise
 
 
 @dataclass(frozen=True)
-class Grid:
+class SumGrid:
     """Coarse grid of a sum, with the distances by which a replaced row can move the sum.
 
     Attributes
@@ -46,7 +46,7 @@ class Grid:
     step: int
 
     @classmethod
-    def of(cls, dim: int, steps: int) -> Grid:
+    def of(cls, dim: int, steps: int) -> SumGrid:
         """Return the grid with `steps` sqrt(dim) coarse steps in a diameter, the root rounded up."""
         return cls(dim, max(1, 2 * FINE // (steps * _root(dim))))
 
@@ -104,14 +104,14 @@ class Noise(ABC):
 
     Attributes
     ----------
-    grid : Grid
+    grid : SumGrid
     guarantee : privacy.Guarantee
         Guarantee for a sum on the grid.
     variance : float
         Variance of one coordinate, in squared coarse steps.
     """
 
-    grid: Grid
+    grid: SumGrid
     guarantee: Guarantee
     variance: float
 
@@ -152,7 +152,7 @@ class BallNoise(Noise):
     @classmethod
     def of(cls, dim: int, guarantee: Guarantee) -> BallNoise:
         """Return the noise with the epsilon of a guarantee."""
-        grid = Grid(dim, 1)
+        grid = SumGrid(dim, 1)
         with localcontext(Context(prec=60, rounding=ROUND_CEILING)):
             scale = Decimal(grid.diameter) / Decimal(guarantee.epsilon)
         return cls(grid, guarantee, (dim + 1) * float(scale) ** 2, scale)

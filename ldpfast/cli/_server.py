@@ -311,9 +311,9 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _write_export(arguments: argparse.Namespace, store: Any) -> int:
     from ..server._exports import exported_state
-    from ..server._server_plan import Occasion
+    from ..server._server_plan import SurveyOccasion
 
-    occasion, note = Occasion.of(store.plan.current), ""
+    occasion, note = SurveyOccasion.of(store.plan.current), ""
     with replaced(arguments.output, arguments.surveys) as temporary:
         if arguments.output.suffix == ".ldp":
             aggregator = exported_state(store, occasion, arguments.group)

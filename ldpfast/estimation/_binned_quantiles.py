@@ -14,7 +14,7 @@ from ..designs import mechanism_of
 from ..mechanisms import decoding_of
 from ..results import Estimate
 from ._known_values import coded, flags_of, guarantee_of, rates_of, values_of, warn_rare, weights_of_flags
-from ._weighted_curve import Curve, estimate_of, probabilities_of
+from ._weighted_curve import WeightedCurve, estimate_of, probabilities_of
 
 MAX_CUTS = 1 << 24
 
@@ -174,7 +174,7 @@ class ConditionalQuantiles:
         warn_rare(self._weights.sum(axis=1) / n, self._squares.sum(axis=1) / n, n)
         ends = np.append(self.cuts, math.inf)
         curves = [
-            Curve(ends, self._people, np.cumsum(weights), np.cumsum(squares), has_gaps=True)
+            WeightedCurve(ends, self._people, np.cumsum(weights), np.cumsum(squares), has_gaps=True)
             for weights, squares in zip(self._weights, self._squares, strict=True)
         ]
         found = estimate_of(curves, q, n, self._guarantee, only=self._table is None)

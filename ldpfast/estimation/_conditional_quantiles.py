@@ -13,7 +13,7 @@ from .._typing import AnyArray, Floats
 from ..mechanisms import decoding_of
 from ..results import Estimate
 from ._known_values import coded, flags_of, guarantee_of, rates_of, values_of, warn_rare, weights_of_flags
-from ._weighted_curve import Curve, estimate_of, in_parts, probabilities_of, taken
+from ._weighted_curve import WeightedCurve, estimate_of, in_parts, probabilities_of, taken
 
 SIGN = np.uint32(1 << 31)  # bit of a float32
 
@@ -94,7 +94,7 @@ def conditional_quantiles(
     is_last = np.ones(n, np.bool_)  # of equal values
     in_parts(n - 1, lambda part: np.not_equal(ordered[1:][part], ordered[:-1][part], out=is_last[:-1][part]))
     last = np.flatnonzero(is_last)
-    curves = [Curve.of(ordered, column, last) for column in columns]
+    curves = [WeightedCurve.of(ordered, column, last) for column in columns]
     return estimate_of(curves, q, n, guarantee, only=rates is not None)
 
 

@@ -26,7 +26,7 @@ ONE_SIGMA = math.erfc(math.sqrt(0.5)) / 2  # probability beyond one standard dev
 
 
 @dataclass(frozen=True)
-class Crossing:
+class QuantileLimits:
     """Limits of a quantile: the bins between which a distribution function can reach a probability.
 
     The quantile x is the first bin with F(x) >= q. The lower limit is above x only if the upper limit of F(x) is too low, and
@@ -155,7 +155,7 @@ class RangeEstimate(Estimate[Floats]):
         """
         probabilities = _check.within("q", q, 0, 1, "()")
         first, last = _crossings(self._cumulative, probabilities)
-        value, rule = np.floor((first + last) / 2), Crossing(self._all, probabilities)
+        value, rule = np.floor((first + last) / 2), QuantileLimits(self._all, probabilities)
         low, high = rule.bounds(value, value, ONE_SIGMA)
         return _estimate(value, (high - low) / 2, self, rule, (0.0, len(self.value) - 1.0))
 

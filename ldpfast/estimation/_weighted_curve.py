@@ -22,7 +22,7 @@ BLOCK = 1 << 18  # values that are looked at together, which the cache holds
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class WeightedCurve:
     """Sums of weights over the people with values up to some ends.
 
     Attributes
@@ -44,7 +44,7 @@ class Curve:
     has_gaps: bool = False
 
     @classmethod
-    def of(cls, ordered: AnyArray, weights: Floats, last: NDArray[np.intp]) -> Curve:
+    def of(cls, ordered: AnyArray, weights: Floats, last: NDArray[np.intp]) -> WeightedCurve:
         """Return the curve of values in ascending order, whose equal ones end at some places."""
         sums, squares = _of_all(
             [False, True], lambda squared: np.cumsum(np.square(weights) if squared else weights), len(weights)
@@ -116,13 +116,13 @@ class _Crossings:
 
     Attributes
     ----------
-    pairs : list of (Curve, float)
+    pairs : list of (WeightedCurve, float)
         Curves and the probabilities of their quantiles.
     shape : tuple of int
         Shape of the estimate.
     """
 
-    pairs: list[tuple[Curve, float]]
+    pairs: list[tuple[WeightedCurve, float]]
     shape: tuple[int, ...]
     by_coordinate: ClassVar[bool] = False
 
@@ -166,7 +166,9 @@ def taken(array: AnyArray, places: NDArray[Any]) -> AnyArray:
     return found
 
 
-def estimate_of(curves: Sequence[Curve], q: Floats, n: int, guarantee: Guarantee, *, only: bool) -> Estimate[Any]:
+def estimate_of(
+    curves: Sequence[WeightedCurve], q: Floats, n: int, guarantee: Guarantee, *, only: bool
+) -> Estimate[Any]:
     """Return the estimate of quantiles of each curve, without the axis of curves if there is `only` one."""
     shape = (*(() if only else (len(curves),)), *q.shape)
     pairs = list(itertools.product(curves, np.ravel(q).tolist()))

@@ -13,7 +13,7 @@ from .. import _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..reports import Decoding, Grid
-from ._draws import Counts, dot, multinomial, shares_of
+from ._draws import PeopleCounts, dot, multinomial, shares_of
 from ._law import Law, NoExactFormError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class GridNoiseLaw(Law):
         part = steps - np.floor(steps)
         return np.asarray(self.noise_variance + self.grid**2 * part * (1 - part))
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         """Return the sums of the integers of the reports and of their squares, as words of 64 bits.
 
         People whose numbers are rounded to the same index are counted by the sign and the digits of their noise.
@@ -146,7 +146,7 @@ class GridNoiseLaw(Law):
         ]
         return np.array(words, np.uint64).reshape(-1, 2)
 
-    def _grid_sums(self, numbers: AnyArray, people: Counts, generator: Generator) -> tuple[int, int]:
+    def _grid_sums(self, numbers: AnyArray, people: PeopleCounts, generator: Generator) -> tuple[int, int]:
         """Return the sums of the integers of one coordinate and of their squares."""
         steps = (numbers.astype(np.float64) - self.lower) * (1 / self.grid)
         parts = np.floor(steps * 2**ROUNDING_BITS + 0.5).astype(np.int64)  # as the kernel rounds them

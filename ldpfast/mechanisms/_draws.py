@@ -22,20 +22,20 @@ from .._typing import AnyArray, Floats
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-Counts = NDArray[np.int64]
+PeopleCounts = NDArray[np.int64]
 
 PEOPLE = 1 << 18  # whose draws are made at a time, where each person draws
 LIMB_BITS = 21  # of the parts of integers whose products are added exactly
 
 
-def heads(generator: Generator, people: Counts, ones: int, zeros: int) -> Counts:
+def heads(generator: Generator, people: PeopleCounts, ones: int, zeros: int) -> PeopleCounts:
     """Return how many of some people draw heads, from a coin with `ones` and `zeros` words."""
     if ones <= zeros:
         return generator.binomial(people, ones / (ones + zeros))
     return people - generator.binomial(people, zeros / (ones + zeros))
 
 
-def multinomial(generator: Generator, people: Counts, weights: ArrayLike) -> Counts:
+def multinomial(generator: Generator, people: PeopleCounts, weights: ArrayLike) -> PeopleCounts:
     """Return how many of some people draw each value.
 
     Parameters
@@ -81,12 +81,12 @@ def shares_of(weights: Sequence[int]) -> Floats:
     return np.array([weight / total for weight in weights])
 
 
-def uniform(generator: Generator, people: Counts, values: int) -> Counts:
+def uniform(generator: Generator, people: PeopleCounts, values: int) -> PeopleCounts:
     """Return how many of some people draw each of equally probable values, shape (..., values)."""
     return multinomial(generator, people, np.ones(values))
 
 
-def sample(generator: Generator, groups: Counts, size: int) -> Counts:
+def sample(generator: Generator, groups: PeopleCounts, size: int) -> PeopleCounts:
     """Return how many members of each group are in a uniform sample without replacement.
 
     Each person is drawn with probability size / total. Given their number, all sets of so many people are equally
@@ -106,7 +106,7 @@ def sample(generator: Generator, groups: Counts, size: int) -> Counts:
     return drawn + sample(generator, groups - drawn, -excess)
 
 
-def ones_by_column(generator: Generator, people: Counts, columns: int) -> Iterator[Counts]:
+def ones_by_column(generator: Generator, people: PeopleCounts, columns: int) -> Iterator[PeopleCounts]:
     """Yield the numbers of people with a one in each column, for people with uniform sets of columns.
 
     Parameters
@@ -135,21 +135,21 @@ def ones_by_column(generator: Generator, people: Counts, columns: int) -> Iterat
         yield drawn.sum(axis=0)
 
 
-def each_person(people: Counts) -> Iterator[NDArray[np.intp]]:
+def each_person(people: PeopleCounts) -> Iterator[NDArray[np.intp]]:
     """Yield the groups of all people, one entry per person, from the numbers of people of the groups; in pieces."""
     ends = np.cumsum(people)
     for start in range(0, int(ends[-1]), PEOPLE):
         yield np.searchsorted(ends, np.arange(start, min(start + PEOPLE, int(ends[-1]))), side="right")
 
 
-def dot(counts: Counts, values: Counts) -> int:
+def dot(counts: PeopleCounts, values: PeopleCounts) -> int:
     """Return the exact sum of the products of at most 2^20 nonnegative integers, the second ones below 2^42."""
     mask = (1 << LIMB_BITS) - 1
     parts = ((i, j, counts >> LIMB_BITS * i & mask, values >> LIMB_BITS * j & mask) for i in range(3) for j in range(2))
     return sum(int(left @ right) << LIMB_BITS * (i + j) for i, j, left, right in parts)
 
 
-def bincount(places: AnyArray, people: Counts, size: int) -> Counts:
+def bincount(places: AnyArray, people: PeopleCounts, size: int) -> PeopleCounts:
     """Return the numbers of people at each place below `size`."""
     counts = np.zeros(size, np.int64)
     np.add.at(counts, places.astype(np.intp), people)

@@ -23,7 +23,7 @@ from ._python import integer_weights, right_inverse
 
 
 @dataclass(frozen=True)
-class Table:
+class ChannelIntegers:
     """Integers of a channel: row x holds the numbers of words, of `total`, that give each code."""
 
     total: int
@@ -108,7 +108,7 @@ class FiniteChannel(Mechanism):
             domain=Categories(len(weights)),
             report=Codes(len(weights[0]), impossible=tuple(np.flatnonzero(~channel.matrix.any(axis=0)).tolist())),
             debiasing=MatrixDebiasing(decoding),
-            coin=Table(sum(weights[0]), self.rows),
+            coin=ChannelIntegers(sum(weights[0]), self.rows),
             kernel=None if math.isfinite(channel.epsilon()) else Refusal(),
             law=RowsLaw(self.rows),
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _check, _coins, _finite_field
 from .._core import privatize, transform
 from .._typing import AnyArray
-from ._draws import Counts
+from ._draws import PeopleCounts
 from ._hyperplanes import count_vectors
 from ._set_response import SetResponse
 
@@ -28,7 +28,7 @@ def walsh(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return values
 
 
-def draw_parities(even: Counts, odd: Counts, bits: int, generator: Generator) -> Counts:
+def draw_parities(even: PeopleCounts, odd: PeopleCounts, bits: int, generator: Generator) -> PeopleCounts:
     """Return the numbers of codes of people whose code is uniform among those with a given parity.
 
     Parameters
@@ -113,7 +113,7 @@ class HadamardResponse(SetResponse):
         common = codes.astype(np.uint64)[:, np.newaxis] & (items + 1).astype(np.uint64)
         return np.asarray(np.bitwise_count(common) % 2 == 0)
 
-    def _draw_codes(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+    def _draw_codes(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         return draw_parities(inside, outside, self.k.bit_length(), generator)
 
     def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._finite_field import FiniteField
 from .._typing import AnyArray
-from ._draws import Counts, uniform
+from ._draws import PeopleCounts, uniform
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -41,7 +41,9 @@ def multiples(field: FiniteField, factor: int, length: int) -> NDArray[np.int64]
     return np.concatenate([np.zeros(0, np.int64), *(factor * q**r + image[: q**r] for r in range(length))])
 
 
-def count_vectors(generator: Generator, field: FiniteField, length: int, planes: Counts, free: int) -> Counts:
+def count_vectors(
+    generator: Generator, field: FiniteField, length: int, planes: PeopleCounts, free: int
+) -> PeopleCounts:
     """Return how many people have each vector.
 
     Parameters

@@ -13,7 +13,7 @@ from .._typing import AnyArray, Floats
 from ..privacy import TwoLevel
 from ..reports import Decoding, Format
 from ..results import AnyDebiasing
-from ._draws import Counts, multinomial, shares_of
+from ._draws import PeopleCounts, multinomial, shares_of
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -36,7 +36,7 @@ class Law:
         """Return the variance of one decoded report of each record, per coordinate; None if it is not known."""
         return None
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray | None:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray | None:
         """Return the counts of the reports of many people, as `RecordRecipe.draw`; None if they are not known.
 
         Raises
@@ -62,7 +62,7 @@ class Law:
 class Fused(Law):
     """The distribution of the reports of a kernel that encodes and privatizes at once, which is not known."""
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray | None:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray | None:
         raise NoExactFormError("it encodes records and privatizes them at once")
 
 
@@ -96,7 +96,9 @@ def worst_variance_of(variance: Floats) -> float:
     return float((share * own + (1 - share) * other - share**2).max())
 
 
-def drawn_codes(weights: Sequence[Sequence[int]], records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+def drawn_codes(
+    weights: Sequence[Sequence[int]], records: AnyArray, people: PeopleCounts, generator: Generator
+) -> AnyArray:
     """Return the counts of the codes of many people, from the integers of the rows of a channel."""
     codes = multinomial(generator, people, np.array([shares_of(weights[record]) for record in records.tolist()]))
     return np.asarray(codes.sum(axis=0))

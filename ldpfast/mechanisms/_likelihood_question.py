@@ -17,7 +17,7 @@ from ..domains import Domain
 from ..privacy import TwoLevel
 from ..reports import Decoding, recipe_of
 from ._best_mechanism import for_ball
-from ._draws import Counts
+from ._draws import PeopleCounts
 from ._l2_ball import L2Ball
 from ._laplace_vector import LaplaceVector
 from ._law import Law
@@ -220,7 +220,7 @@ class BallLaw(Law):
     ball: RecordRecipe
     encode: Callable[[AnyArray], AnyArray]
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         return self.ball.draw(self.encode(records), people, generator)
 
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:

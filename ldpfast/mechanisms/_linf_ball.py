@@ -16,7 +16,7 @@ from ..domains import Ball
 from ..privacy import TwoLevel
 from ..reports import Bits, Decoding
 from ..results import Debiasing
-from ._draws import Counts, multinomial
+from ._draws import PeopleCounts, multinomial
 from ._half_space import check_ball, check_scale, half_space_constant
 from ._law import Law, NoExactFormError
 from ._mechanism import CHANNEL_ENTRIES, Mechanism
@@ -29,7 +29,7 @@ MAX_EXACT_DIM = 4096  # for the integers of `LinfBall.two_level` and of simulate
 SHARED = 1 << 23  # values of the random bits that the coordinates of a record share when they are rounded to signs
 
 
-def rounding(steps: Floats) -> tuple[Counts, Floats]:
+def rounding(steps: Floats) -> tuple[PeopleCounts, Floats]:
     """Return how the kernel rounds a vector in [-2^30, 2^30]^d to signs: a mixture of roundings with independent coordinates.
 
     A coordinate is plus if 2^23 b + l is below an integer c 2^23 + f, with a random byte b of its own and 23 random bits l
@@ -154,7 +154,7 @@ class LinfBallLaw(Law):
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         return np.asarray(decoding.line.variance(records.astype(np.float64)))
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         """Return the number of plus signs of each coordinate. People are counted by the interval of the shared random bits."""
         dim = self.dim
         if dim > MAX_EXACT_DIM:

@@ -15,7 +15,7 @@ from ..domains import Categories, Domain
 from ..privacy import Channel, TwoLevel
 from ..reports import Codes, Counted, Decoding, Format, Label, Question
 from ..results import AnyDebiasing, Estimate, MatrixDebiasing
-from ._draws import Counts as PeoplePer
+from ._draws import PeopleCounts
 from ._kernel import Kernel
 from ._law import CHANNEL_ENTRIES as CHANNEL_ENTRIES
 from ._law import Law
@@ -298,7 +298,7 @@ class MethodLaw(Law):
         variance = self._own("report_variance")
         return None if variance is None else np.asarray(variance(records))
 
-    def draw(self, records: AnyArray, people: PeoplePer, generator: Generator) -> AnyArray | None:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray | None:
         draw = self._own("report_state")
         return None if draw is None else np.asarray(draw(records, people, generator))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check, _coins
 from .._typing import AnyArray
-from ._draws import Counts
+from ._draws import PeopleCounts
 from ._projective_space import Geometry, geometries
 from ._set_response import SetResponse, scaled_variance
 
@@ -125,7 +125,7 @@ class ProjectiveGeometryResponse(SetResponse):
     def _supports(self, codes: AnyArray, items: AnyArray) -> NDArray[np.bool_]:
         return self._space.are_orthogonal(codes, items)
 
-    def _draw_codes(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+    def _draw_codes(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         return self._space.draw_codes(np.arange(self.k), inside, outside, generator)
 
     def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:

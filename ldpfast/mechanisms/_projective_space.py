@@ -12,7 +12,7 @@ from .. import _coins, _finite_field
 from .._core import privatize
 from .._finite_field import AnyField, FiniteField
 from .._typing import AnyArray
-from ._draws import Counts, bincount, each_person, multinomial, uniform
+from ._draws import PeopleCounts, bincount, each_person, multinomial, uniform
 from ._hyperplane_sums import hyperplane_sums
 from ._hyperplanes import count_vectors, first_point, point_multiples
 
@@ -96,7 +96,9 @@ class Geometry:
         tables = (self.field.sum, self.field.product, self.field.negative(elements), self.field.inverse(elements))
         return b"".join(np.asarray(table, np.uint8).tobytes() for table in tables)
 
-    def draw_codes(self, points: AnyArray, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+    def draw_codes(
+        self, points: AnyArray, inside: PeopleCounts, outside: PeopleCounts, generator: Generator
+    ) -> PeopleCounts:
         """Return the numbers of codes for people with some points, and with codes on and outside of their hyperplanes.
 
         The position r of the last nonzero element of a code, which is 1, is drawn, and then the r elements before it. With a
@@ -126,7 +128,9 @@ class Geometry:
             counts[self.first(r) : self.first(r + 1)] = count_vectors(generator, field, r, planes, anywhere)
         return counts
 
-    def _draw_each_code(self, points: AnyArray, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+    def _draw_each_code(
+        self, points: AnyArray, inside: PeopleCounts, outside: PeopleCounts, generator: Generator
+    ) -> PeopleCounts:
         """Draw the vectors that the kernel draws, for one person after another.
 
         All elements but that at the position of the 1 of the point are drawn, and that one follows from the product.

@@ -20,7 +20,7 @@ from ..domains import FLOAT64, Categories, Clipped, Domain
 from ..privacy import Guarantee, TwoLevel
 from ..reports import Codes, Counted, Counts, Decoding, Format, Label, Recipe, StateLayout, _labeled_reports
 from ..results import AnyDebiasing, Estimate, line_of
-from ._draws import Counts as PeoplePer
+from ._draws import PeopleCounts
 from ._kernel import Kernel
 from ._law import Fused, Law, NoExactFormError, drawn_codes, variances_of_rows, worst_variance_of
 from ._python import integer_weights
@@ -136,7 +136,7 @@ class RecordRecipe(Recipe):
             raise NotImplementedError(f"{self.label.text} must have report_variance, or channel_rows")
         return variances_of_rows(self.report, self.debiasing, rows)[records]
 
-    def draw(self, records: AnyArray, people: PeoplePer, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         """Return the counts of the reports of many people, drawn from their distribution.
 
         The cost depends on the number of different records, not on that of people.
@@ -167,7 +167,7 @@ class RecordRecipe(Recipe):
                 "Privatize and count a sample of records instead"
             ) from None
 
-    def _drawn_codes(self, records: AnyArray, people: PeoplePer, generator: Generator) -> AnyArray:
+    def _drawn_codes(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         """Return the counts of codes, from the rows of the channel."""
         rows, domain = self.law.rows(), self.inner or self.domain
         if rows is None or not isinstance(domain, Categories) or not isinstance(self.report, Codes):

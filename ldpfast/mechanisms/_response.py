@@ -16,7 +16,7 @@ from .._typing import AnyArray, Floats
 from ..privacy import TwoLevel
 from ..reports import Decoding
 from ..results import Debiasing
-from ._draws import Counts, bincount, heads, uniform
+from ._draws import PeopleCounts, bincount, heads, uniform
 from ._law import CHANNEL_ENTRIES, Law
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def one_hot(categories: AnyArray, k: int) -> NDArray[np.bool_]:
     return columns
 
 
-def response_counts(coin: _coins.ResponseCoin, people: Counts, generator: Generator) -> Counts:
+def response_counts(coin: _coins.ResponseCoin, people: PeopleCounts, generator: Generator) -> PeopleCounts:
     """Return the numbers of reports of each symbol, from the numbers of people with each symbol."""
     anything = coin.k * coin.words_per_symbol
     kept = heads(generator, people, (1 << coin.bits) - anything, anything)
@@ -74,7 +74,7 @@ class ResponseLaw(Law):
         truth = one_hot(symbols, self.coin.k) if self.onehot else symbols
         return np.asarray(debiasing_of(self.coin).variance(truth.astype(np.float64)))
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         return response_counts(self.coin, bincount(self.symbols_of(records), people, self.coin.k), generator)
 
     def two_level(self) -> TwoLevel:

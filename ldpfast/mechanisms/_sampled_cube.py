@@ -19,7 +19,7 @@ from ..domains import Ball
 from ..privacy import TwoLevel
 from ..reports import Bits, Decoding, Format, SampledSigns
 from ..results import Debiasing
-from ._draws import Counts
+from ._draws import PeopleCounts
 from ._half_space import check_ball, check_scale
 from ._law import Law, NoExactFormError
 from ._mechanism import CHANNEL_ENTRIES, Mechanism
@@ -242,7 +242,7 @@ class SampledCubeLaw(Law):
     def variance(self, decoding: Decoding, records: Floats) -> Floats:
         return np.asarray(self.scale**2 * (self.sampled / self.dim) - records.astype(np.float64) ** 2)
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         k, (inside, outside) = self.sampled, self.weights
         if self.dim > MAX_COLUMNS:
             raise NoExactFormError(f"dim must be at most {MAX_COLUMNS}")

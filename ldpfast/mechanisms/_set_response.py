@@ -17,7 +17,7 @@ from ..domains import Categories
 from ..privacy import TwoLevel
 from ..reports import Codes, Counted, Decoding
 from ..results import Debiasing, Estimate, SupportDebiasing
-from ._draws import Counts, bincount, heads
+from ._draws import PeopleCounts, bincount, heads
 from ._kernel import Kernel
 from ._law import CHANNEL_ENTRIES, Law
 from ._mechanism import Mechanism
@@ -133,7 +133,7 @@ class SetResponse(Mechanism):
         return self._recipe.mean(counted, None if items is None else decoding_of(self, items))
 
     @abstractmethod
-    def _draw_codes(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+    def _draw_codes(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         """Return the numbers of codes for the numbers of people of each category with codes in and outside of S(x)."""
 
 
@@ -158,7 +158,7 @@ class SetLaw(Law):
     coin: _coins.SetCoin
     common: int
     supported: Callable[[AnyArray], NDArray[np.bool_]]
-    draw_codes: Callable[[Counts, Counts, Generator], Counts]
+    draw_codes: Callable[[PeopleCounts, PeopleCounts, Generator], PeopleCounts]
 
     def rows(self) -> list[list[int]] | None:
         coin = self.coin
@@ -171,7 +171,7 @@ class SetLaw(Law):
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         return np.asarray(decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         owners, coin = bincount(records, people, self.k), self.coin
         inside = heads(generator, owners, coin.heads, (1 << coin.bits) - coin.heads)
         return self.draw_codes(inside, owners - inside, generator)

@@ -15,7 +15,7 @@ from ..domains import Interval
 from ..privacy import TwoLevel
 from ..reports import Codes, Decoding
 from ..results import Debiasing
-from ._draws import Counts
+from ._draws import PeopleCounts
 from ._law import Law
 from ._mechanism import Mechanism
 
@@ -38,7 +38,7 @@ class SignBitLaw(Law):
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         return np.asarray(decoding.line.variance(records.astype(np.float64)))
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         position = np.clip((records.astype(np.float64) - self.lower) / (self.upper - self.lower), 0, 1)
         low = float(1 - self.coin.p)
         ones = int(generator.binomial(people, low + (1 - 2 * low) * position).sum())

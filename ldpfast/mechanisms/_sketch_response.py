@@ -19,7 +19,7 @@ from ..domains import Strings
 from ..reports import Codes, Decoding, recipe_of
 from ..results import Debiasing, line_of
 from ._best_mechanism import ROUNDING, best, total_variance
-from ._draws import Counts, bincount, multinomial
+from ._draws import PeopleCounts, bincount, multinomial
 from ._hadamard_response import HadamardResponse
 from ._law import Law
 from ._mechanism import Mechanism
@@ -248,7 +248,7 @@ class SketchLaw(Law):
         parts = [whole_share(levels), *[Fraction(1, 2 * max(1, levels))] * levels]
         return np.array([[float(weight) / self.functions] * self.functions for weight in parts])
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         weights = self.weights()
         assigned, states = multinomial(generator, people, weights.ravel()), []
         for part, hashes in enumerate(self.hashes):

@@ -13,7 +13,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Reals
 from ..reports import Codes, Decoding
 from ..results import Debiasing
-from ._draws import Counts, multinomial
+from ._draws import PeopleCounts, multinomial
 from ._mechanism import Mechanism
 from ._python import invert
 from ._response import ResponseLaw, debiasing_of, response_counts
@@ -115,7 +115,7 @@ class SmoothedLaw(ResponseLaw):
         """Return the variance of one decoded report of each record, per symbol, with that of the offset."""
         return np.asarray(decoding.line.variance(self.symbol_probabilities(records)))
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         symbols = multinomial(generator, people, self.symbol_probabilities(records)).sum(axis=0)
         return response_counts(self.coin, symbols, generator)
 

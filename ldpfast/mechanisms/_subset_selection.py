@@ -18,7 +18,7 @@ from ..domains import Categories
 from ..privacy import TwoLevel
 from ..reports import Bits, Decoding
 from ..results import Debiasing
-from ._draws import Counts, bincount, sample
+from ._draws import PeopleCounts, bincount, sample
 from ._law import CHANNEL_ENTRIES, Law
 from ._mechanism import Mechanism
 from ._response import one_hot
@@ -57,7 +57,7 @@ class SubsetLaw(Law):
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         return np.asarray(decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         """Return the number of sets with each category.
 
         The set is uniform among all sets with probability k (1 - p) / (k - size), else among those with the true category.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _coins
 from .._typing import AnyArray, Floats
-from ._draws import Counts, bincount, heads
+from ._draws import PeopleCounts, bincount, heads
 from ._hadamard_response import draw_parities, walsh
 from ._response import response_counts
 
@@ -105,7 +105,7 @@ class TreeLevel(ABC):
         """Return whether each code is among those that a symbol makes more probable, shape (n, codes)."""
 
     @abstractmethod
-    def draw_codes(self, people: Counts, generator: Generator) -> Counts:
+    def draw_codes(self, people: PeopleCounts, generator: Generator) -> PeopleCounts:
         """Return the numbers of codes for the numbers of people of each symbol."""
 
     def _node_and_sign(self, symbols: AnyArray) -> tuple[AnyArray, AnyArray]:
@@ -159,7 +159,7 @@ class ResponseLevel(TreeLevel):
     def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
         return np.asarray(symbols[:, np.newaxis] == np.arange(self.codes))
 
-    def draw_codes(self, people: Counts, generator: Generator) -> Counts:
+    def draw_codes(self, people: PeopleCounts, generator: Generator) -> PeopleCounts:
         return response_counts(self.coin, people, generator)
 
 
@@ -216,7 +216,7 @@ class HadamardLevel(TreeLevel):
         odd = np.bitwise_count((node | self.half)[:, np.newaxis] & np.arange(self.codes)) & 1
         return np.asarray(odd == minus[:, np.newaxis])
 
-    def draw_codes(self, people: Counts, generator: Generator) -> Counts:
+    def draw_codes(self, people: PeopleCounts, generator: Generator) -> PeopleCounts:
         right = heads(generator, people, self.coin.heads, self.coin.tails)
         node, sign = self._node_and_sign(np.arange(self.symbols))
         masks, size, minus = (node | self.half) - 1, 2 * self.half - 1, sign == 1

@@ -17,7 +17,7 @@ from ..domains import Categories
 from ..privacy import TwoLevel
 from ..reports import Codes, Decoding
 from ..results import Debiasing
-from ._draws import Counts, bincount, uniform
+from ._draws import PeopleCounts, bincount, uniform
 from ._law import CHANNEL_ENTRIES, Law
 from ._mechanism import Mechanism
 from ._tree_level import HadamardLevel, ResponseLevel, TreeLevel
@@ -195,7 +195,7 @@ class TreeLaw(Law):
     k: int
     levels: tuple[TreeLevel, ...]
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         assigned, parts = uniform(generator, people, len(self.levels)), []
         for number, level in enumerate(self.levels):
             symbols = bincount(records.astype(np.int64) // level.span, assigned[:, number], level.symbols)

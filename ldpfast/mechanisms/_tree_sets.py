@@ -17,7 +17,7 @@ from .. import _coins
 from .._core.privatize import ProjectiveResponse
 from .._random import Words
 from .._typing import AnyArray, Floats
-from ._draws import Counts, heads, uniform
+from ._draws import PeopleCounts, heads, uniform
 from ._moments import Moments, Number
 from ._projective_space import Geometry
 from ._tree_level import TreeLevel
@@ -75,12 +75,12 @@ class SetLevel(TreeLevel):
             return np.zeros(self.nodes)
         return np.asarray((self.hits(counts) / n - float(self.moments.support)) / float(self.gap))
 
-    def draw_codes(self, people: Counts, generator: Generator) -> Counts:
+    def draw_codes(self, people: PeopleCounts, generator: Generator) -> PeopleCounts:
         inside = heads(generator, people, self.coin.heads, (1 << self.coin.bits) - self.coin.heads)
         return self._draw_sets(inside, people - inside, generator)
 
     @abstractmethod
-    def _draw_sets(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+    def _draw_sets(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         """Return the numbers of codes for the numbers of people of each node with codes in and outside of its set."""
 
     def respond(self, symbols: NDArray[np.uint64], coins: NDArray[np.uint64], words: Words) -> NDArray[np.uint64]:
@@ -140,7 +140,7 @@ class SubsetLevel(SetLevel):
         members, _, _ = _subsets(self.nodes, self.size)
         return np.asarray((members == symbols[:, np.newaxis, np.newaxis]).any(axis=2))
 
-    def _draw_sets(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+    def _draw_sets(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         counts = np.zeros(self.codes, np.int64)
         for table, people in zip(_subsets(self.nodes, self.size)[1:], (inside, outside), strict=True):
             np.add.at(counts, table.ravel(), uniform(generator, people, table.shape[1]).ravel())
@@ -221,7 +221,7 @@ class ProjectiveLevel(SetLevel):
     def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
         return self.space.are_orthogonal(np.arange(self.codes), self.points[symbols.astype(np.intp)]).T
 
-    def _draw_sets(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+    def _draw_sets(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         return self.space.draw_codes(self.points, inside, outside, generator)
 
     def _codes(self, nodes: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:

@@ -15,7 +15,7 @@ from ..domains import Categories
 from ..privacy import TwoLevel
 from ..reports import Bits, Decoding
 from ..results import Debiasing
-from ._draws import Counts, bincount, heads
+from ._draws import PeopleCounts, bincount, heads
 from ._law import CHANNEL_ENTRIES, Law
 from ._mechanism import Mechanism
 from ._randomized_response import MAX_CATEGORIES
@@ -114,7 +114,7 @@ class UnaryLaw(Law):
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         return np.asarray(decoding.line.variance(one_hot(records, self.k).astype(np.float64)))
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         """Return the number of ones of each category: all bits of all people are independent."""
         owners, coin = bincount(records, people, self.k), self.coin
         truthful = heads(generator, owners, coin.own, _coins.WORD - coin.own)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._typing import Floats
-from ._draws import Counts, multinomial, ones_by_column, shares_of
+from ._draws import PeopleCounts, multinomial, ones_by_column, shares_of
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -17,7 +17,7 @@ MAX_COLUMNS = 1 << 20  # columns that are drawn one after another
 MAX_GROUPED = 1 << 20  # probabilities of groups of people and coordinates
 
 
-def count_signs(generator: Generator, people: Counts, plus: Floats, weights: Sequence[int]) -> Counts:
+def count_signs(generator: Generator, people: PeopleCounts, plus: Floats, weights: Sequence[int]) -> PeopleCounts:
     """Return the number of plus signs of each coordinate.
 
     The set of the coordinates where the reported signs agree with those of the rounded record is uniform among the sets of
@@ -44,7 +44,9 @@ def count_signs(generator: Generator, people: Counts, plus: Floats, weights: Seq
     return np.asarray(_plus(generator, agree, people[:, np.newaxis] - agree, plus).sum(axis=0))
 
 
-def count_sampled_signs(generator: Generator, people: Counts, plus: Floats, weights: Sequence[int]) -> Counts:
+def count_sampled_signs(
+    generator: Generator, people: PeopleCounts, plus: Floats, weights: Sequence[int]
+) -> PeopleCounts:
     """Return the numbers of minus and plus signs of each coordinate, where each person reports a uniform set of coordinates.
 
     Someone with a agreements and b disagreements left has an agreement in the next of c columns with probability a / c, and a
@@ -82,6 +84,6 @@ def count_sampled_signs(generator: Generator, people: Counts, plus: Floats, weig
     return np.column_stack([(agree + disagree).sum(axis=0) - pluses, pluses]).ravel()
 
 
-def _plus(generator: Generator, agree: Counts, disagree: Counts, plus: Floats) -> Counts:
+def _plus(generator: Generator, agree: PeopleCounts, disagree: PeopleCounts, plus: Floats) -> PeopleCounts:
     """Return the numbers of reported plus signs, from those of signs that agree and disagree with rounded records."""
     return generator.binomial(agree, plus) + generator.binomial(disagree, 1 - plus)

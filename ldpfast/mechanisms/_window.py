@@ -21,7 +21,7 @@ from ..domains import Interval
 from ..privacy import TwoLevel
 from ..reports import Codes, Decoding
 from ..results import NumberDebiasing
-from ._draws import Counts, multinomial
+from ._draws import PeopleCounts, multinomial
 from ._law import Law
 from ._mechanism import Mechanism
 
@@ -36,7 +36,7 @@ LARGEST_EPSILON = 40.0
 
 
 @dataclass(frozen=True)
-class Design:
+class WindowDesign:
     """A window of `width` codes for inputs 0, ..., `steps`, mixed with one bit, which has a share of mixed / 2^20.
 
     `values` are integers in proportion to the numbers that the codes are decoded to; without them, these are equally spaced.
@@ -62,7 +62,7 @@ class Design:
         return np.asarray(probability * (squares.sum() + (odds - 1) * inside)), sums / sums[-1]
 
 
-def window_sums(design: Design) -> AnyArray:
+def window_sums(design: WindowDesign) -> AnyArray:
     """Return the sums of the codes over the window of each input. The inputs are in proportion to them."""
     sums = np.cumsum((0, *design.codes))
     return np.asarray(sums[design.width :] - sums[: -design.width])
@@ -93,24 +93,24 @@ def _variance_with_bit(moments: Floats, inputs: Floats, bit: float, mixed: int) 
 
 
 @lru_cache(maxsize=256)
-def best_equal_design(epsilon: float, outputs: int) -> Design:
+def best_equal_design(epsilon: float, outputs: int) -> WindowDesign:
     """Return the design of least worst-case variance with equally spaced inputs and at most `outputs` codes.
 
     The two codes of the bit are not counted.
     """
     odds = math.exp(min(max(epsilon, SMALLEST_EPSILON), LARGEST_EPSILON))
     bit = ((odds + 1) / (odds - 1)) ** 2  # mean square of the decoded bit
-    candidates: list[tuple[float, int, Design, Floats, Floats]] = []
+    candidates: list[tuple[float, int, WindowDesign, Floats, Floats]] = []
     for width in range(1, outputs):
         for steps in range(1, outputs - width + 1):
             if math.gcd(steps, width) & (math.gcd(steps, width) - 1):
                 continue  # the words could not be divided exactly
-            moments, _ = Design(steps, width).moments(odds)
+            moments, _ = WindowDesign(steps, width).moments(odds)
             inputs = np.linspace(-1, 1, steps + 1)
             least = _least_for_shares(moments - inputs**2, bit - inputs**2)
-            candidates.append((least, len(candidates), Design(steps, width), moments, inputs))
+            candidates.append((least, len(candidates), WindowDesign(steps, width), moments, inputs))
 
-    best = (math.inf, 0, Design(1, 1))
+    best = (math.inf, 0, WindowDesign(1, 1))
     for least, place, design, moments, inputs in sorted(candidates, key=itemgetter(0, 1)):
         if least > (1 + 1e-9) * best[0]:
             break
@@ -132,17 +132,18 @@ def best_equal_design(epsilon: float, outputs: int) -> Design:
 
 
 @lru_cache(maxsize=1)
-def table_of_designs() -> tuple[Design, ...]:
+def table_of_designs() -> tuple[WindowDesign, ...]:
     """Return the designs with unequally spaced inputs that tools/window_designs.py made."""
     rows = json.loads(resources.files(__package__).joinpath("window_designs.json").read_text())
     halves = [(row["width"], row["values"]) for row in rows]
     return tuple(
-        Design(2 * len(half) - width, width, values=(*(-v for v in reversed(half)), *half)) for width, half in halves
+        WindowDesign(2 * len(half) - width, width, values=(*(-v for v in reversed(half)), *half))
+        for width, half in halves
     )
 
 
 @lru_cache(maxsize=256)
-def best_design(epsilon: float, outputs: int) -> Design:
+def best_design(epsilon: float, outputs: int) -> WindowDesign:
     """Return the design with at most `outputs` codes: with more than 64, the best one of the table and of those with 64."""
     if outputs <= MAX_EQUAL:
         return best_equal_design(epsilon, outputs)
@@ -157,7 +158,7 @@ def best_design(epsilon: float, outputs: int) -> Design:
     return best
 
 
-def _variance(design: Design, odds: float) -> float:
+def _variance(design: WindowDesign, odds: float) -> float:
     """Return the largest variance of a design with equally spaced inputs."""
     inputs, bit = np.linspace(-1, 1, design.steps + 1), ((odds + 1) / (odds - 1)) ** 2
     return _variance_with_bit(design.moments(odds)[0], inputs, bit, design.mixed)
@@ -223,7 +224,7 @@ class Window(Mechanism):
     _: KW_ONLY
     outputs: int = 16
     debiasing: NumberDebiasing = field(init=False, repr=False, compare=False)
-    _design: Design = field(init=False, repr=False, compare=False)
+    _design: WindowDesign = field(init=False, repr=False, compare=False)
     _coin: _coins.WindowCoin = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -259,7 +260,7 @@ class WindowLaw(Law):
 
     lower: float
     upper: float
-    design: Design
+    design: WindowDesign
     coin: _coins.WindowCoin
 
     @property
@@ -300,7 +301,7 @@ class WindowLaw(Law):
         position = np.clip((records.astype(np.float64) - self.lower) / self.half - 1, -1, 1)
         return np.asarray(self.half**2 * (np.interp(position, self.inputs(), self.moments()) - position**2))
 
-    def draw(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+    def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         steps, rows = self.coin.steps, np.array(_rows(self.coin), np.float64)
         position = (records.astype(np.float64) - self.lower) / (self.upper - self.lower) * steps
         if self.design.values:
@@ -336,7 +337,7 @@ def _rows(coin: _coins.WindowCoin) -> list[list[int]]:
     return rows
 
 
-def _decoded(design: Design, coin: _coins.WindowCoin) -> Floats:
+def _decoded(design: WindowDesign, coin: _coins.WindowCoin) -> Floats:
     """Return the decoded codes for the interval [-1, 1]."""
     share = (1 << 32) - coin.bit_words
     unit = Fraction(share, int(window_sums(design)[-1]) * coin.per)
@@ -347,7 +348,7 @@ def _decoded(design: Design, coin: _coins.WindowCoin) -> Floats:
     return np.array([float(code) for code in codes])
 
 
-def _segments(design: Design, fraction_bits: int) -> tuple[int, list[tuple[int, int, int]]]:
+def _segments(design: WindowDesign, fraction_bits: int) -> tuple[int, list[tuple[int, int, int]]]:
     """Return the shift and the segments between unequally spaced inputs, as the kernel needs them (window.h)."""
     sums = [int(total) for total in window_sums(design)]
     # Distances from the center, which need not be an input, and positions relative to that of the center.

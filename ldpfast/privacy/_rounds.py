@@ -7,7 +7,7 @@ from fractions import Fraction
 from .. import _check, _coins
 from ._guarantee import Guarantee
 from ._loss_grid import LossGrid, reach
-from ._shuffled_counts import Counts
+from ._shuffled_counts import ShuffledCounts
 from ._shuffling import Shuffleable, channel_of, shuffled
 
 SPARE = 1e-5  # share of delta for losses that are taken as infinite, and the same for rare numbers of reports
@@ -73,11 +73,11 @@ def compose_rounds(mechanism: Shuffleable, rounds: int, *, n: int, delta: float)
     if rounds == 1:
         return shuffled(mechanism, n, target)
     basic = _coins.round_up(Fraction(largest) * rounds)
-    epsilon = basic if target == 0 else _epsilon(Counts.of(channel, n), largest, rounds, target, basic)
+    epsilon = basic if target == 0 else _epsilon(ShuffledCounts.of(channel, n), largest, rounds, target, basic)
     return Guarantee("approximate", epsilon, target, ideal=ideal)
 
 
-def _epsilon(counts: Counts, largest: float, rounds: int, delta: float, basic: float) -> float:
+def _epsilon(counts: ShuffledCounts, largest: float, rounds: int, delta: float, basic: float) -> float:
     spare = SPARE * delta / rounds
     counts, skipped = counts.without_rare(spare)
 

@@ -22,7 +22,7 @@ MIN_INTERVALS, FEWER_INTERVALS, HIDING_INTERVALS = 32, 256, 256
 
 
 @dataclass(frozen=True)
-class Counts:
+class ShuffledCounts:
     """Joint distribution of two numbers of reports, in cells that are products of intervals.
 
     T is the number of reports in the sets on which two records differ, and R that of reports like the person's own one outside
@@ -36,7 +36,7 @@ class Counts:
     signal: Floats  # 1 - 2 wrong, rounded up
 
     @classmethod
-    def of(cls, channel: TwoLevel, n: int) -> Counts:
+    def of(cls, channel: TwoLevel, n: int) -> ShuffledCounts:
         """Return the distribution for n people. Parameters are rounded toward less privacy."""
         odds, others = Fraction(channel.odds), min(n, MAX_PEOPLE) - 1
         if odds == 1:  # a report tells nothing
@@ -71,13 +71,13 @@ class Counts:
         some = mass > 1e-290
         return cls(first[some], mass[some], *(np.broadcast_to(part, mass.shape)[some] for part in (wrong, right)))
 
-    def without_rare(self, spare: float) -> tuple[Counts, float]:
+    def without_rare(self, spare: float) -> tuple[ShuffledCounts, float]:
         """Return the distribution without rare cells, and a bound on their probability, at most about `spare`."""
         order = np.argsort(self.mass)
         rare = int(np.searchsorted(np.cumsum(self.mass[order]), spare))
         kept = np.sort(order[rare:])
         parts = (part[kept] for part in (self.first, self.mass, self.wrong, self.signal))
-        return Counts(*parts), float(self.mass[order[:rare]].sum()) * (1 + 2 * ERROR)
+        return ShuffledCounts(*parts), float(self.mass[order[:rare]].sum()) * (1 + 2 * ERROR)
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on the hockey-stick divergence.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._directed_rounding import float_or_array, raise_until
 from ._guarantee import Guarantee
-from ._shuffled_counts import Counts
+from ._shuffled_counts import ShuffledCounts
 from ._two_level import TwoLevel
 
 
@@ -97,7 +97,7 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     channel, largest, ideal = channel_of(mechanism_or_epsilon)
     n = _check.integer("n", n, 1)
     target = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
-    counts = Counts.of(channel, n)
+    counts = ShuffledCounts.of(channel, n)
     return Guarantee("approximate", min(largest, _least_epsilon(counts, target, largest)), target, ideal=ideal)
 
 
@@ -137,7 +137,7 @@ def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike
     channel, largest, _ = channel_of(mechanism_or_epsilon)
     n = _check.integer("n", n, 1)
     epsilons = _check.within("epsilon", epsilon, 0, math.inf, "[)")
-    counts = Counts.of(channel, n)
+    counts = ShuffledCounts.of(channel, n)
     deltas = [min(1.0, counts.delta(float(e))) if e < largest else 0.0 for e in epsilons.flat]
     return float_or_array(np.array(deltas).reshape(epsilons.shape))
 
@@ -158,7 +158,7 @@ def channel_of(given: Any, name: str = "mechanism_or_epsilon") -> tuple[TwoLevel
     return TwoLevel.arbitrary(epsilon), epsilon, False
 
 
-def _least_epsilon(counts: Counts, delta: float, largest: float) -> float:
+def _least_epsilon(counts: ShuffledCounts, delta: float, largest: float) -> float:
     """Return the smallest epsilon at which the bound is at most delta, rounded up; `largest` if there is none below."""
     from scipy.optimize import brentq
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._table import Table
     from ._labeled_reports import Label
 
-Held = TypeVar("Held", covariant=True)
+HeldRecipe = TypeVar("HeldRecipe", covariant=True)
 StateLayout = tuple[tuple[int, ...], Any]  # shape and dtype of an array of counts
 
 
@@ -113,13 +113,13 @@ class Asked(Protocol):
     ) -> Table | None: ...
 
 
-class HoldsRecipe(Protocol[Held]):
+class HoldsRecipe(Protocol[HeldRecipe]):
     """What holds a recipe: a question."""
 
     @property
-    def _recipe(self) -> Held: ...
+    def _recipe(self) -> HeldRecipe: ...
 
 
-def recipe_of(question: HoldsRecipe[Held]) -> Held:
+def recipe_of(question: HoldsRecipe[HeldRecipe]) -> HeldRecipe:
     """Return the recipe of a question: the only way from what users see to what the packages work on."""
     return question._recipe

@@ -29,7 +29,7 @@ from ._loss import sentences
 from ._receiver import LOG, Receiver, UnavailableError
 from ._requests import KnownHosts, Worker, body_of
 from ._results import AbandonedError, ResultCache, Results, trend_plot
-from ._server_plan import Occasion, ServerPlan
+from ._server_plan import ServerPlan, SurveyOccasion
 from ._store import Store
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
 
@@ -247,7 +247,7 @@ class _Server:
 
         return guarded
 
-    def _occasion(self, request: Request) -> Occasion:
+    def _occasion(self, request: Request) -> SurveyOccasion:
         """Return the survey that a request asks for: by default the newest version with reports, in the current wave."""
         known = self.store.occasions()
         wanted: dict[str, int | None] = {}
@@ -258,7 +258,7 @@ class _Server:
                 raise HTTPException(400, f"{name} must be a number")
         version, given = wanted.pop("version"), {**wanted}
         if given == {"wave": None, "round": None}:
-            given = Occasion.of(self.plan.current).described()
+            given = SurveyOccasion.of(self.plan.current).described()
         found = [one for one in known if one.described() == given and version in (None, one.survey.revision)]
         if not found:
             raise HTTPException(404, "there is no such wave, round or version")
@@ -375,7 +375,7 @@ def _described(survey: Survey, groups: Sequence[str]) -> tuple[bytes, str]:
         "fingerprint": survey.fingerprint,
         "schema": survey.client_schema(),
         "table": base64.b64encode(survey.client_table()).decode(),
-        **Occasion.of(survey).described(),
+        **SurveyOccasion.of(survey).described(),
         "version": survey.revision,
         "groups": list(groups),
     }

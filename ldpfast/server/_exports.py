@@ -13,12 +13,12 @@ import sqlalchemy as sa
 
 from ..reports import Aggregator
 from ..reports._batches import hash_of_batch
-from ._server_plan import Occasion
+from ._server_plan import SurveyOccasion
 from ._store import Store
 from ._tables import about, batches, parts, surveys
 
 
-def exported_state(store: Store, occasion: Occasion, group: str | None) -> Aggregator:
+def exported_state(store: Store, occasion: SurveyOccasion, group: str | None) -> Aggregator:
     """Return the counted reports to a survey, of all people or of a group, with the names of what they hold.
 
     Raises
@@ -41,7 +41,7 @@ def exported_state(store: Store, occasion: Occasion, group: str | None) -> Aggre
 
 
 def exported_messages(
-    store: Store, occasion: Occasion, group: str | None
+    store: Store, occasion: SurveyOccasion, group: str | None
 ) -> tuple[list[tuple[bytes, str]], dict[str, list[str]]]:
     """Return the messages to a survey that are not folded, with their labels, and the names of what they hold by label."""
     with store.read() as reading:
@@ -69,7 +69,7 @@ class _Names:
         Last place of these messages.
     """
 
-    def __init__(self, connection: sa.Connection, occasion: Occasion) -> None:
+    def __init__(self, connection: sa.Connection, occasion: SurveyOccasion) -> None:
         self._connection, self._fingerprint = connection, occasion.fingerprint.hex()
         self._identity = connection.scalar(sa.select(about.c.identity).with_for_update())
         number = sa.select(surveys.c.survey).where(surveys.c.fingerprint == occasion.fingerprint)

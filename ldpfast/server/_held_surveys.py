@@ -13,14 +13,14 @@ import sqlalchemy as sa
 from .._described import from_dict
 from ..survey import Survey
 from ._engine import upsert
-from ._server_plan import Occasion, ServerPlan, at_entry
+from ._server_plan import ServerPlan, SurveyOccasion, at_entry
 from ._tables import batches, occasions, states, surveys
 
 NUMBER = sa.func.length(batches.c.data, type_=sa.Integer) // batches.c.size  # of messages of a batch
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldSurvey:
     """A survey that a database holds.
 
     Attributes
@@ -32,7 +32,7 @@ class Held:
         Number of the version.
     entry : int or None
         Number of the wave, or of the round from 1 on.
-    occasion : Occasion or None
+    occasion : SurveyOccasion or None
         The survey; None if neither the plan of the server nor the database describes it in this version of the package.
     is_served : bool
         Whether it is a version that the server was started with.
@@ -42,7 +42,7 @@ class Held:
     fingerprint: bytes
     revision: int
     entry: int | None
-    occasion: Occasion | None
+    occasion: SurveyOccasion | None
     is_served: bool
 
     def text(self, n: int) -> str:
@@ -51,14 +51,14 @@ class Held:
         return f"version {self.revision}{f' in {title}' * bool(title)} (survey {self.fingerprint.hex()}): {n:,} reports"
 
 
-def open_survey(connection: sa.Connection, occasion: Occasion) -> tuple[int, int]:
+def open_survey(connection: sa.Connection, occasion: SurveyOccasion) -> tuple[int, int]:
     """Return the numbers of an occasion and of its survey, which are new or known."""
     number = _number_of(connection, occasions, {"key": occasion.key}, {"wave": occasion.entry})
     values = {"occasion": number, "revision": occasion.survey.revision}
     return number, _number_of(connection, surveys, {"fingerprint": occasion.fingerprint}, values)
 
 
-def held_surveys(connection: sa.Connection, plan: ServerPlan) -> list[Held]:
+def held_surveys(connection: sa.Connection, plan: ServerPlan) -> list[HeldSurvey]:
     """Return the surveys of a database, also those of closed waves, and store the descriptions that it lacks."""
     found = []
     columns = surveys.c.survey, surveys.c.fingerprint, surveys.c.revision, surveys.c.description, occasions.c.wave
@@ -66,18 +66,18 @@ def held_surveys(connection: sa.Connection, plan: ServerPlan) -> list[Held]:
     for number, key, revision, description, entry in connection.execute(joined).all():
         version, fingerprint = plan.version(revision), bytes(key)
         survey = None if version is None else at_entry(version, entry)
-        occasion = None if survey is None else Occasion.of(survey)
+        occasion = None if survey is None else SurveyOccasion.of(survey)
         is_served = occasion is not None and occasion.fingerprint == fingerprint
         if survey is None or not is_served:
             occasion = _described(description, fingerprint)
         elif description is None:
             values = {"description": json.dumps(survey.to_dict())}
             connection.execute(sa.update(surveys).where(surveys.c.survey == number).values(values))
-        found.append(Held(number, fingerprint, revision, entry, occasion, is_served))
+        found.append(HeldSurvey(number, fingerprint, revision, entry, occasion, is_served))
     return found
 
 
-def _described(description: str | None, fingerprint: bytes) -> Occasion | None:
+def _described(description: str | None, fingerprint: bytes) -> SurveyOccasion | None:
     """Return the survey that a database describes; None without a description, or if this version asks something else."""
     if description is None:
         return None
@@ -85,7 +85,7 @@ def _described(description: str | None, fingerprint: bytes) -> Occasion | None:
         survey = from_dict(json.loads(description))
     except (LookupError, TypeError, ValueError):  # of a newer version of the package
         return None
-    occasion = Occasion.of(survey) if isinstance(survey, Survey) else None
+    occasion = SurveyOccasion.of(survey) if isinstance(survey, Survey) else None
     return occasion if occasion is not None and occasion.fingerprint == fingerprint else None
 
 
@@ -100,7 +100,7 @@ def numbers_of_reports(connection: sa.Connection) -> tuple[Counter[int], int]:
     return n, sum(int(count) for _, count in waiting)
 
 
-def require_same_versions(plan: ServerPlan, held: Collection[Held], n: Counter[int]) -> None:
+def require_same_versions(plan: ServerPlan, held: Collection[HeldSurvey], n: Counter[int]) -> None:
     """Raise if a version of a plan has the number of another survey that reports were received for.
 
     Raises

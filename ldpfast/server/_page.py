@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ._results import Results
-from ._server_plan import Occasion
+from ._server_plan import SurveyOccasion
 from ._store import Summary
 
 STYLE = """
@@ -53,7 +53,7 @@ def login(failed: bool) -> str:
 def dashboard(
     shown: Results,
     label: str | None,
-    occasions: Sequence[Occasion],
+    occasions: Sequence[SurveyOccasion],
     summary: Summary,
     has_trend: bool,
     losses: Sequence[str],
@@ -80,16 +80,16 @@ def dashboard(
     return document(title, "\n".join(parts))
 
 
-def _wave(occasion: Occasion) -> str:
+def _wave(occasion: SurveyOccasion) -> str:
     return f", {occasion.title}" if occasion.title else ""
 
 
-def _query(occasion: Occasion) -> str:
+def _query(occasion: SurveyOccasion) -> str:
     number = f"&amp;{occasion.unit}={occasion.number}" if occasion.unit else ""
     return f"version={occasion.survey.revision}{number}"
 
 
-def _choices(shown: Results, label: str | None, occasions: Sequence[Occasion]) -> str:
+def _choices(shown: Results, label: str | None, occasions: Sequence[SurveyOccasion]) -> str:
     """Return links to other waves and versions, and to groups."""
     links = []
     if len(occasions) > 1:
@@ -125,7 +125,7 @@ def _table(columns: Mapping[str, Sequence[Any]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _reports(shown: Results, occasions: Sequence[Occasion], summary: Summary) -> str:
+def _reports(shown: Results, occasions: Sequence[SurveyOccasion], summary: Summary) -> str:
     columns: dict[str, list[Any]] = {
         unit: [one.described()[unit] for one in occasions] for unit in ("wave", "round")
     } | {

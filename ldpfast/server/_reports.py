@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any
 
-from ._server_plan import Occasion
+from ._server_plan import SurveyOccasion
 
 DIGEST_BYTES = 8
 
@@ -29,13 +29,13 @@ class Reports:
 
     Attributes
     ----------
-    occasions : list of Occasion
+    occasions : list of SurveyOccasion
     ids, messages : list of bytes
     labels : list of str
         Group of each person.
     """
 
-    occasions: list[Occasion]
+    occasions: list[SurveyOccasion]
     ids: list[bytes]
     labels: list[str]
     messages: list[bytes]

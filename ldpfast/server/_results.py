@@ -23,7 +23,7 @@ from ..survey import SurveyResult, compare
 from ..survey._compare import answers_with_trends
 from ..survey._conclude import conclude
 from ..survey._survey_recipe import SurveyRecipe
-from ._server_plan import Occasion
+from ._server_plan import SurveyOccasion
 from ._store import Store
 
 FORMULA = ("=", "+", "-", "@")  # first characters of a cell that spreadsheets compute
@@ -34,7 +34,7 @@ class AbandonedError(Exception):
 
 
 @dataclass(frozen=True)
-class Answers:
+class ShownAnswers:
     """The answers of all people or of one group, as they are shown.
 
     Attributes
@@ -61,7 +61,7 @@ class Results:
     Parameters
     ----------
     store : Store
-    occasion : Occasion
+    occasion : SurveyOccasion
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Results:
         Numbers of reports by the labels of groups.
     """
 
-    def __init__(self, store: Store, occasion: Occasion) -> None:
+    def __init__(self, store: Store, occasion: SurveyOccasion) -> None:
         self.occasion, self._store = occasion, store
         self.n, self.n_by_label = 0, dict[str, int]()
         self._counts: dict[str, Aggregator] | None = None
@@ -80,8 +80,8 @@ class Results:
 
     def _forget(self) -> None:
         self._whole: SurveyResult | None = None
-        self._whole_answers: Answers | None = None
-        self._groups: dict[str, Answers] = {}
+        self._whole_answers: ShownAnswers | None = None
+        self._groups: dict[str, ShownAnswers] = {}
         self._plot: bytes | None = None
 
     def _loaded(self) -> dict[str, Aggregator]:
@@ -108,7 +108,7 @@ class Results:
             self._whole_answers = _answers_of(self._whole, noted)
         return self._whole
 
-    def answers(self, label: str | None = None) -> Answers | None:
+    def answers(self, label: str | None = None) -> ShownAnswers | None:
         """Return the answers of a group, or of all people; None if there are no reports."""
         if label is None:
             self.result()
@@ -117,7 +117,7 @@ class Results:
             self._groups[label] = _answers_of(*_estimate(self._loaded()[label]))
         return self._groups.get(label)
 
-    def by(self, grouped: bool, gone: Event) -> dict[str, Answers]:
+    def by(self, grouped: bool, gone: Event) -> dict[str, ShownAnswers]:
         """Return the answers by the labels of groups, or of all people, without those that have no reports.
 
         Raises
@@ -214,7 +214,7 @@ class ResultCache:
         self._store = store
         self._known: dict[bytes, Results] = {}
 
-    def of(self, occasion: Occasion) -> Results:
+    def of(self, occasion: SurveyOccasion) -> Results:
         """Return the results of all reports that the store has now."""
         n = self._store.summary().n.get(occasion.fingerprint, 0)
         known = self._known.get(occasion.fingerprint)
@@ -247,13 +247,13 @@ def _estimate(aggregator: Aggregator) -> tuple[SurveyResult, tuple[str, ...]]:
     return found, _texts_of(noted)
 
 
-def _answers_of(result: SurveyResult, noted: tuple[str, ...]) -> Answers:
+def _answers_of(result: SurveyResult, noted: tuple[str, ...]) -> ShownAnswers:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)
-        return Answers(result.n, result.to_dict(), result.table().columns, noted)
+        return ShownAnswers(result.n, result.to_dict(), result.table().columns, noted)
 
 
-def _answers_of_groups(counts: Mapping[str, Aggregator]) -> dict[str, Answers]:
+def _answers_of_groups(counts: Mapping[str, Aggregator]) -> dict[str, ShownAnswers]:
     """Return the answers of groups, which are computed at once: one by one, hundreds of groups would take half a minute."""
     labels, recipe = list(counts), recipe_of(next(iter(counts.values())).question)
     parts = [one._counts.group() for one in counts.values()]
@@ -268,7 +268,7 @@ def _answers_of_groups(counts: Mapping[str, Aggregator]) -> dict[str, Answers]:
     found = {}
     for i, (label, part) in enumerate(zip(labels, parts, strict=True)):
         columns = {name: values[i * size : (i + 1) * size] for name, values in table.items()}
-        found[label] = Answers(part.n, fields[i], columns, _doubts(recipe, part) if is_doubtful else ())
+        found[label] = ShownAnswers(part.n, fields[i], columns, _doubts(recipe, part) if is_doubtful else ())
     return found
 
 

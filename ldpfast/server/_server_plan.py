@@ -17,7 +17,7 @@ MAX_LABEL_BYTES = 255
 
 
 @dataclass(frozen=True)
-class Occasion:
+class SurveyOccasion:
     """A survey that people answer once: a version of it, in a wave or round if there are any.
 
     Attributes
@@ -32,7 +32,7 @@ class Occasion:
     key: bytes
 
     @classmethod
-    def of(cls, survey: Survey) -> Occasion:
+    def of(cls, survey: Survey) -> SurveyOccasion:
         """Return the occasion of a survey."""
         entry = recipe_of(survey).series.entry
         label = (
@@ -129,9 +129,9 @@ class ServerPlan:
         """The newest version, in the current wave or round."""
         return self.now(self.versions[-1])
 
-    def occasions(self) -> dict[bytes, Occasion]:
+    def occasions(self) -> dict[bytes, SurveyOccasion]:
         """Return what is open, by fingerprint."""
-        return {occasion.fingerprint: occasion for occasion in map(Occasion.of, self.open)}
+        return {occasion.fingerprint: occasion for occasion in map(SurveyOccasion.of, self.open)}
 
     def titles(self) -> list[str]:
         """Return the names of the open waves or rounds; none without them."""

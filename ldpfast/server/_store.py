@@ -19,10 +19,10 @@ import sqlalchemy as sa
 from .._load import load
 from ..reports import Aggregator
 from ._engine import Insert, engines_of, file_of, upsert, wait_for_turn
-from ._held_surveys import NUMBER, Held, held_surveys, numbers_of_reports, open_survey, require_same_versions
+from ._held_surveys import NUMBER, HeldSurvey, held_surveys, numbers_of_reports, open_survey, require_same_versions
 from ._ids import Ids, LoggedIds, SharedIds
 from ._reports import Reports, Status, places_of
-from ._server_plan import Occasion, ServerPlan
+from ._server_plan import ServerPlan, SurveyOccasion
 from ._tables import MIGRATIONS, VERSION, about, batches, metadata, occasions, parts, refusals, states, surveys
 
 FOLDED = 200_000  # messages that are folded together: each time the counts of all groups are read and written
@@ -284,7 +284,9 @@ class Store:
         with self.write() as connection:
             connection.execute(sa.update(about).values(version=about.c.version))
 
-    def pending(self, connection: sa.Connection, chosen: Any = None) -> Iterator[tuple[Occasion, str, list[bytes]]]:
+    def pending(
+        self, connection: sa.Connection, chosen: Any = None
+    ) -> Iterator[tuple[SurveyOccasion, str, list[bytes]]]:
         """Yield the messages of chosen batches, or of all, which are not folded, by survey and label, in pieces."""
         asked = sa.select(*PARTS).order_by(batches.c.place).execution_options(yield_per=READ_BATCHES)
         asked = asked if chosen is None else asked.where(chosen)
@@ -311,7 +313,7 @@ class Store:
         chosen = sa.select(occasions.c.occasion, occasions.c.closed).where(occasions.c.occasion.in_(numbers))
         return {number for number, closed in connection.execute(chosen.with_for_update(read=True)) if closed}
 
-    def closed_waves(self) -> list[Occasion]:
+    def closed_waves(self) -> list[SurveyOccasion]:
         """Return what of the plan is closed for good, ascending by wave or round."""
         with self.write() as connection:
             closed = self._closed(connection)
@@ -348,7 +350,7 @@ class Store:
             forgotten = self._ids.forget(connection, numbers)
         return folded, forgotten
 
-    def occasions(self) -> list[Occasion]:
+    def occasions(self) -> list[SurveyOccasion]:
         """Return all surveys that reports were received for, ascending by wave or round, and version."""
         found = [occasion for _, occasion in sorted(self._surveys.items())]
         return sorted(found, key=_order)
@@ -376,10 +378,10 @@ class Summary:
     unknown: int
     pending: int
     refused: dict[str, int]
-    others: dict[Held, int]
+    others: dict[HeldSurvey, int]
 
 
-def _order(occasion: Occasion) -> tuple[int, int]:
+def _order(occasion: SurveyOccasion) -> tuple[int, int]:
     """Return what occasions are sorted by: wave or round, and version."""
     return occasion.entry or 0, occasion.survey.revision
 

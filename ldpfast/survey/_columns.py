@@ -18,7 +18,7 @@ from ..results import Estimate
 from ._answers import Answer, estimate_fields
 from ._mechanisms import for_symbols
 from ._shares import Shares
-from ._weighted_sums import Cells, Sums
+from ._weighted_sums import Cells, WeightedSums
 
 LISTED_LABELS = 12  # of a question on pages that people read
 
@@ -106,7 +106,7 @@ class QuestionColumn(ABC):
         """The symbols without "no answer"."""
         return Cells.first(len(self.labels))
 
-    def sums(self, cells: Cells) -> Sums:
+    def sums(self, cells: Cells) -> WeightedSums:
         """Return the reported sums, where the symbols without "no answer" are some cells."""
         return cells.each() if self.label_weights is None else cells.total(self.label_weights, self.range[0])
 
@@ -276,7 +276,7 @@ class QuestionColumn(ABC):
         """Return what reports by the mechanism say, for a question without declared symbols."""
         raise TypeError(f"a {type(self).__name__} has declared symbols")
 
-    def among_answers(self, shares: Shares, sums: Sums) -> Estimate[Any]:
+    def among_answers(self, shares: Shares, sums: WeightedSums) -> Estimate[Any]:
         """Return sums of the shares, among the people who answered if the question is optional."""
         if not self.optional:
             return shares.linear(sums)

@@ -19,7 +19,7 @@ WEIGHTED_PER_SYMBOL = 50  # with weights, whose covariances are estimated withou
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution:
+class ComparedShares:
     """The shares of some symbols among the people who have one of them.
 
     Attributes
@@ -152,6 +152,6 @@ def common(precisions: list[Precision], values: list[Floats]) -> Floats:
     return np.asarray(solved + (solved @ vectors) @ inner.T @ scaled.T)
 
 
-def distribution(answer: Any) -> Distribution:
+def distribution(answer: Any) -> ComparedShares:
     """Return the distribution of an answer over its labels."""
-    return Distribution(answer._shares, answer._symbols())
+    return ComparedShares(answer._shares, answer._symbols())

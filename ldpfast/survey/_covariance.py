@@ -10,7 +10,7 @@ import numpy as np
 
 from .._limits import along
 from .._typing import AnyArray, Floats
-from ._weighted_sums import Sums
+from ._weighted_sums import WeightedSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Covariance:
     vectors: tuple[Floats, ...]
     middle: Floats
 
-    def of(self, a: Sums, b: Sums) -> Any:
+    def of(self, a: WeightedSums, b: WeightedSums) -> Any:
         """Return the covariances of sums of the shares. All symbols of sums `a` have weight 1 in sums `b`, or a is b."""
         same = a.of_squares(self.diagonal) if a is b else a.of(self.diagonal)
         left = [a.of(vector) for vector in self.vectors]

@@ -18,7 +18,7 @@ from ..mechanisms import Mechanism, RandomizedResponse
 from ..mechanisms._draws import multinomial
 from ..reports import recipe_of
 from ..results import Estimate, SmallSampleWarning, TestResult, require_alike, require_no_overlap
-from ._compared_shares import Distribution, Precision, common, distribution
+from ._compared_shares import ComparedShares, Precision, common, distribution
 from ._covariance import Covariance
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _margin_error(covariance: Covariance, rows: int, columns: int) -> float:
 
 def _result(
     statistic: Callable[[list[Floats]], Floats],
-    found: list[Distribution],
+    found: list[ComparedShares],
     seen: list[Floats],
     null: Floats,
     df: int,
@@ -279,7 +279,7 @@ def _result(
     return TestResult(observed, (1 + larger) / (draws + 1), "two-sided", shown, n, df=df, method=method)
 
 
-def _permuted(found: list[Distribution], size: int, generator: np.random.Generator) -> list[Floats]:
+def _permuted(found: list[ComparedShares], size: int, generator: np.random.Generator) -> list[Floats]:
     """Return shares of each group, shape (size, k), after the reports were divided among the groups at random."""
     left = np.sum([part.shares.counts for part in found], axis=0)
     drawn, rest = [], np.broadcast_to(left, (size, len(left)))
@@ -290,7 +290,7 @@ def _permuted(found: list[Distribution], size: int, generator: np.random.Generat
     return [*drawn, found[-1].shares.decoded(rest)]
 
 
-def _drawn(part: Distribution, null: Floats, size: int, generator: np.random.Generator) -> Floats:
+def _drawn(part: ComparedShares, null: Floats, size: int, generator: np.random.Generator) -> Floats:
     """Return shares from drawn reports of people with the shares of the hypothesis, shape (size, k)."""
     share, mechanism = part.whole(null), part.shares.mechanism
     assert isinstance(mechanism, Mechanism)
@@ -314,7 +314,7 @@ def _require_answer(name: str, answer: Any) -> None:
         raise TypeError(f"{name} must be answers of a survey, got {type(answer).__name__}")
 
 
-def _distribution_of(name: str, answer: Answer) -> Distribution:
+def _distribution_of(name: str, answer: Answer) -> ComparedShares:
     if answer._shares is None:
         raise ValueError(
             f"{name} must have shares of labels, got {answer._names()[0]}: use the test of a difference, (a - b).test()"

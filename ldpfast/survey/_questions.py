@@ -10,7 +10,7 @@ from .. import _check, _schema
 from .._described import Described
 from ._columns import QuestionColumn
 
-Held = TypeVar("Held", bound=QuestionColumn)
+HeldColumn = TypeVar("HeldColumn", bound=QuestionColumn)
 
 
 class SurveyQuestion(Described, ABC):
@@ -53,7 +53,7 @@ class ColumnQuestion(SurveyQuestion):
         {"column"}
     )  # parameters that do not change the meaning of an answer
 
-    def _hold(self, kind: type[Held], **values: Any) -> Held:
+    def _hold(self, kind: type[HeldColumn], **values: Any) -> HeldColumn:
         """Check the common parameters, and hold a new column of a kind with further values."""
         optional, name = _check.flag("optional", self.optional), self.column
         if name is not None and (not isinstance(name, str) or not name):

@@ -29,10 +29,10 @@ from ..results import (
 )
 from ._covariance import Covariance
 from ._mechanisms import SymbolMechanism
-from ._weighted_sums import Cells, Sums
+from ._weighted_sums import Cells, WeightedSums
 
 
-def _rows(sums: Sums, k: int, shape: tuple[int, ...]) -> Floats:
+def _rows(sums: WeightedSums, k: int, shape: tuple[int, ...]) -> Floats:
     """Return the weights of the symbols in sums of a shape, shape (sums, k)."""
     weights = sums.of(np.eye(k))  # the first axis is the symbol
     weights = np.broadcast_to(weights.reshape(k, *weights.shape[1:]), (k, *shape))
@@ -157,12 +157,12 @@ class Shares:
         """Whether all shares are functions of counts that add up to n."""
         return self.response is not None and self.response.ones == 1
 
-    def linear(self, sums: Sums) -> Estimate[Any]:
+    def linear(self, sums: WeightedSums) -> Estimate[Any]:
         """Return sums of the shares.
 
         Parameters
         ----------
-        sums : Sums
+        sums : WeightedSums
 
         Returns
         -------
@@ -175,14 +175,14 @@ class Shares:
         value = sums.start + sums.of(self.value)
         return Estimate(value, stderr, self.n, self.guarantee, self._matrix(value, sums), rule)
 
-    def _bounded(self, sums: Sums) -> IntervalRule:
+    def _bounded(self, sums: WeightedSums) -> IntervalRule:
         """Return the rule for sums of the shares: each supported symbol of a report is a step."""
         if not np.any(self.hit):
             return Normal.of_sum(self.n)
         step = along(self.hit, sums.ndim) * max(abs(sums.lowest), abs(sums.highest))
         return BoundedSum(step, step)
 
-    def _binomial(self, sums: Sums) -> Binomial | None:
+    def _binomial(self, sums: WeightedSums) -> Binomial | None:
         """Return the rule for sums that are functions of one binomial count each; None if there are others.
 
         If the counts add up to n, a sum with weights has two different ones, one for some of all symbols and one for the
@@ -202,12 +202,12 @@ class Shares:
         scaled: Any = Debiasing(zero, zero + scale * (line.one - line.zero))
         return Binomial(sums.count(self.binomial.hits), along(self.n, sums.ndim), scaled)
 
-    def ratio(self, sums: Sums, given: Sums) -> Estimate[Any]:
+    def ratio(self, sums: WeightedSums, given: WeightedSums) -> Estimate[Any]:
         """Return quotients of sums of the shares.
 
         Parameters
         ----------
-        sums, given : Sums
+        sums, given : WeightedSums
             The numerators, and the denominators without weights, which sum at least the same symbols.
 
         Returns
@@ -229,7 +229,7 @@ class Shares:
         matrix = self._matrix(value, sums, given)
         return Estimate(sums.start + value, stderr, self.n, self.guarantee, matrix, rule)
 
-    def _matrix(self, value: Any, sums: Sums, given: Sums | None = None) -> Floats | None:
+    def _matrix(self, value: Any, sums: WeightedSums, given: WeightedSums | None = None) -> Floats | None:
         """Return the covariance matrix of sums, or of their quotients by the delta method; None for a number or many ones."""
         k = self.value.shape[-1]
         if np.ndim(self.n) or np.ndim(value) == 0 or max(np.size(value), k) > MAX_COVARIANCES:
@@ -243,7 +243,7 @@ class Shares:
                 slopes = slopes / denominators[:, np.newaxis]
         return np.asarray(slopes @ self.covariance.matrix @ slopes.T)
 
-    def _codes(self, value: Any, sums: Sums, given: Sums) -> CodeCounts | None:
+    def _codes(self, value: Any, sums: WeightedSums, given: WeightedSums) -> CodeCounts | None:
         """Return what the codes of the reports add to quotients; None if reports are not the codes of one group."""
         if not self._adds_up or self.binomial is None or np.ndim(self.n):
             return None

@@ -23,7 +23,7 @@ from ._panel import Panel, Rounds, Series
 from ._questions import ColumnQuestion, SurveyQuestion, declared
 from ._result import SurveyResult
 from ._survey_arguments import checked_answers, checked_questions, checked_weights, mechanisms_of
-from ._survey_people import People
+from ._survey_people import SurveyPeople
 from ._survey_plan import SurveyPlan
 from ._survey_recipe import SurveyRecipe
 from ._versions import Loss, loss_of, revised
@@ -435,7 +435,7 @@ class Survey(Question[SurveyResult]):
         -------
         As for `privatize`.
         """
-        yield from People(self._recipe, frame, rng, clip).tables()
+        yield from SurveyPeople(self._recipe, frame, rng, clip).tables()
 
     def to_arrow(self, reports: Any) -> Any:
         """Return reports as an Arrow table, after a check that they answer this survey: a result of `privatize`, unchanged.

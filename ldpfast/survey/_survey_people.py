@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .._random import RNGLike
 
 
-class People:
+class SurveyPeople:
     """People who answer a survey, from a table that is read in pieces.
 
     Parameters

@@ -13,7 +13,7 @@ from ..reports import Counts, Recipe
 from ..results import Occasion
 from . import _messages, _survey_tally
 from ._layout import SurveyLayout
-from ._survey_people import People, warn_clipped, warn_public
+from ._survey_people import SurveyPeople, warn_clipped, warn_public
 from ._survey_simulation import simulated
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ class SurveyRecipe(SurveyLayout, Recipe):
         return self.series.occasion
 
     def collect(self, new: Callable[[Groups | None], Counts], x: Any, by: Any, rng: RNGLike, clip: bool) -> Counts:
-        return People(self, x, rng, clip, by).collect(new)
+        return SurveyPeople(self, x, rng, clip, by).collect(new)
 
     def messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
-        for table in People(self, x, rng, clip).tables():
+        for table in SurveyPeople(self, x, rng, clip).tables():
             yield _messages.messages_of(self, table)
 
     def warn_clipped(self, n: int, clipped: dict[str, int]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from .._frames import Piece, pieces
 from .._typing import AnyArray, Floats
 from ..mechanisms import Mechanism
-from ..mechanisms._draws import Counts, bincount, multinomial
+from ..mechanisms._draws import PeopleCounts, bincount, multinomial
 from ..reports import recipe_of
 from ._columns import QuestionColumn
 from ._layout import SurveyLayout
@@ -89,8 +89,8 @@ def _place(piece: Piece, row: int) -> str:
 
 
 def _records(
-    parts: list[tuple[QuestionColumn, AnyArray]], mechanism: Mechanism, people: Counts, generator: Generator
-) -> tuple[AnyArray, Counts]:
+    parts: list[tuple[QuestionColumn, AnyArray]], mechanism: Mechanism, people: PeopleCounts, generator: Generator
+) -> tuple[AnyArray, PeopleCounts]:
     """Return the different records that people have, and how many have each."""
     rows = np.flatnonzero(people)
     people = people[rows]

@@ -15,7 +15,7 @@ NEAR = 1e-6  # relative difference of losses that are counted as one, the larges
 MAX_LOSS_WAVES = 1_000_000  # of an open-ended series, in a row
 MAX_STATES = 1 << 16  # of the enumeration of the orders in which a person can be asked
 
-Losses = tuple[float, ...]  # losses of the different reports of a person, in ascending order
+ReportLosses = tuple[float, ...]  # losses of the different reports of a person, in ascending order
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def loss_of(versions: Sequence[SurveyLayout], waves: Any) -> Loss:
     return Loss(max(merged), {loss: float(share) for loss, share in merged.items()})
 
 
-def _orders(versions: Sequence[SurveyLayout]) -> dict[Losses, Fraction]:
+def _orders(versions: Sequence[SurveyLayout]) -> dict[ReportLosses, Fraction]:
     """Return the probabilities of the losses of a person.
 
     The tickets of a person put all questions in an order, and of each version the first `answers` questions are asked. A report
@@ -124,7 +124,7 @@ def _orders(versions: Sequence[SurveyLayout]) -> dict[Losses, Fraction]:
     states = 0
 
     @cache
-    def rest(slots: tuple[int, ...], before: frozenset[str]) -> dict[Losses, Fraction]:
+    def rest(slots: tuple[int, ...], before: frozenset[str]) -> dict[ReportLosses, Fraction]:
         """Return the losses of the questions that come next, if so many of each version are still to be asked."""
         nonlocal states
         states += 1
@@ -135,7 +135,7 @@ def _orders(versions: Sequence[SurveyLayout]) -> dict[Losses, Fraction]:
         if not open_versions:
             return {(): Fraction(1)}
         total = sum(weights[name] for name in names)
-        found: dict[Losses, Fraction] = {}
+        found: dict[ReportLosses, Fraction] = {}
         for name in names:
             members = [version for version in open_versions if name in asked[version]]
             gained = dict(asked[version][name] for version in members).values()

@@ -61,21 +61,23 @@ class Cells:
 
         return cls(pick, len(axes))
 
-    def each(self) -> Sums:
+    def each(self) -> WeightedSums:
         """Return the shares of all symbols."""
-        return Sums(self.pick, lambda numbers: numbers, self.axes + 1)
+        return WeightedSums(self.pick, lambda numbers: numbers, self.axes + 1)
 
-    def total(self, weights: Floats | None = None, start: float = 0.0, *, keep: bool = False) -> Sums:
+    def total(self, weights: Floats | None = None, start: float = 0.0, *, keep: bool = False) -> WeightedSums:
         """Return one sum per set, with a weight for each symbol of a set; with `keep`, the last axis has length 1."""
-        return Sums(self.pick, lambda numbers: numbers.sum(axis=-1, keepdims=keep), self.axes + keep, weights, start)
+        return WeightedSums(
+            self.pick, lambda numbers: numbers.sum(axis=-1, keepdims=keep), self.axes + keep, weights, start
+        )
 
-    def cumulative(self) -> Sums:
+    def cumulative(self) -> WeightedSums:
         """Return the sums of the first, the first two, ... symbols, without that of all."""
-        return Sums(self.pick, lambda numbers: np.cumsum(numbers, axis=-1)[..., :-1], self.axes + 1)
+        return WeightedSums(self.pick, lambda numbers: np.cumsum(numbers, axis=-1)[..., :-1], self.axes + 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class WeightedSums:
     """Sums of numbers with one entry per symbol, times weights.
 
     Attributes

@@ -11,7 +11,7 @@ import statsmodels.api as sm
 
 import ldpfast as ldp
 from ldpfast import analysis, designs
-from ldpfast.analysis._answer_design import Answers
+from ldpfast.analysis._answer_design import AnswerDesign
 from ldpfast.analysis._mixture import Mixture
 from ldpfast.analysis._rows import Rows
 
@@ -108,7 +108,7 @@ def test_coefficients_are_those_of_expectation_maximization(family):
 @pytest.mark.parametrize("table", [rows_of(FORCED), THREE], ids=["two", "three"])
 def test_gradient_and_information_are_derivatives(table, linear):
     rng, step = np.random.default_rng(3), 1e-5
-    likelihood = Answers(table).likelihood(Rows.of(rng.normal(size=(40, 2)), True), rng.integers(0, 2, 40), None)
+    likelihood = AnswerDesign(table).likelihood(Rows.of(rng.normal(size=(40, 2)), True), rng.integers(0, 2, 40), None)
     likelihood = replace(likelihood, weights=rng.random(40))
     mixture = Mixture(likelihood, rng.normal(size=40) if linear else rng.integers(0, 2, 40).astype(float), linear)
     params = rng.normal(size=mixture.size) / 2

@@ -13,7 +13,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast.central._definitions import SMOOTHING, definition_of, discrete_delta
-from ldpfast.central._noise import FINE, Grid
+from ldpfast.central._noise import FINE, SumGrid
 from ldpfast.privacy import gaussian_delta
 
 from ..support import reference
@@ -53,7 +53,7 @@ def test_variance_of_laplace_noise(dim):
 @each("steps", [2, 3, 5])
 def test_the_release_of_a_number_keeps_its_loss_by_enumeration(steps, epsilon):
     """Exact loss of all pairs of sums at most a diameter apart, for all offsets of a coarse grid with narrow coins."""
-    grid, width = Grid(1, 2 * FINE // steps), 16
+    grid, width = SumGrid(1, 2 * FINE // steps), 16
     with localcontext(_coins.CONTEXT):
         rate, count = Decimal(epsilon) / grid.span, 1
         while 1 << count < grid.span:
@@ -121,7 +121,7 @@ def test_the_smooth_loss_of_theorem_2_is_at_most_epsilon(dim, epsilon):
 
 
 def test_coins_with_large_errors_are_refused_for_smooth_privacy():
-    definition, grid = definition_of("smooth", 1.0, 0.0), Grid.of(2, 16)
+    definition, grid = definition_of("smooth", 1.0, 0.0), SumGrid.of(2, 16)
     coins = _coins.geometric(1.5, grid.l1, grid.span, 2)
     with pytest.raises(ValueError, match=r"epsilon must be smaller for privacy='smooth' and 2 coordinates, got 1\.0"):
         definition._loss(grid, coins)

@@ -9,9 +9,9 @@ import pytest
 from scipy import optimize, stats
 
 from ldpfast.central import (
+    ArithmeticMean,
     Huber,
     Logistic,
-    Mean,
     Quantile,
     TrimmedMean,
     gross_error_sensitivity,
@@ -22,7 +22,15 @@ from ldpfast.central import (
 from ..support.cases import each
 
 NORMAL = stats.norm()
-FUNCTIONALS = [Mean(), Quantile(0.5), Quantile(0.8), TrimmedMean(0.1), TrimmedMean(0.0), Huber(1.0), Logistic(0.5)]
+FUNCTIONALS = [
+    ArithmeticMean(),
+    Quantile(0.5),
+    Quantile(0.8),
+    TrimmedMean(0.1),
+    TrimmedMean(0.0),
+    Huber(1.0),
+    Logistic(0.5),
+]
 DISTRIBUTIONS = [
     NORMAL,
     stats.expon(1, 3),
@@ -81,7 +89,7 @@ def test_influence_of_a_share_tends_to_the_influence(functional, p):
     errors = [np.abs(influence(functional, p, places, rho) - limit).max() / unit for rho in (1e-2, 1e-4)]
     assert errors[0] < 0.2
     assert errors[1] < 1e-3
-    if not isinstance(functional, Mean) and functional != TrimmedMean(0.0):
+    if not isinstance(functional, ArithmeticMean) and functional != TrimmedMean(0.0):
         low, high = p.ppf([1e-6, 1 - 1e-6])
         scaled = [gross_error_sensitivity(functional, p, rho, lower=low, upper=high) for rho in (0.0, 1e-4, 1e-2)]
         assert scaled[0] == pytest.approx(unit, rel=1e-12)
@@ -104,7 +112,7 @@ def statistic_of_data(functional, x):
     """Return the statistic of the empirical distribution."""
     x = np.sort(x)
     n = len(x)
-    if isinstance(functional, Mean):
+    if isinstance(functional, ArithmeticMean):
         return x.mean()
     if isinstance(functional, Quantile):
         return x[math.ceil(functional.q * n - 1e-9) - 1]
@@ -132,11 +140,13 @@ def test_influence_on_data_is_the_effect_of_one_more_record(functional, n):
         assert got == pytest.approx(expected, rel=1e-9, abs=1e-8)
 
 
-@each("functional", [Mean(), TrimmedMean(0.1), TrimmedMean(0.13), Huber(1.0), Logistic(1.0)], **functional_ids)
+@each(
+    "functional", [ArithmeticMean(), TrimmedMean(0.1), TrimmedMean(0.13), Huber(1.0), Logistic(1.0)], **functional_ids
+)
 def test_influence_on_data_is_the_limit_of_the_definition(functional):
     """For one of the trimmed means n trim is an integer, where its quantiles jump."""
     x = np.random.default_rng(0).normal(size=50)
-    places = np.concatenate([[-math.inf, math.inf] if functional != Mean() else [], np.linspace(-3, 3, 31)])
+    places = np.concatenate([[-math.inf, math.inf] if functional != ArithmeticMean() else [], np.linspace(-3, 3, 31)])
     small = influence(functional, x, places, 1e-7)
     np.testing.assert_allclose(influence(functional, x, places), small, rtol=1e-5, atol=1e-5)
 
@@ -188,7 +198,7 @@ def test_plot_of_several_functionals():
         (
             lambda: influence(np.mean, NORMAL, 0),
             TypeError,
-            "functional must be a string, Mean, TrimmedMean, .*, got ",
+            "functional must be a string, ArithmeticMean, TrimmedMean, .*, got ",
         ),
         (lambda: influence("mean", stats.cauchy(), 0), ValueError, "distribution must have a finite mean"),
         (lambda: influence("mean", stats.poisson(3), 0), TypeError, "frozen continuous distribution"),

@@ -11,7 +11,7 @@ import pytest
 from ldpfast._core import tally
 from ldpfast._core.stream import Stream
 from ldpfast._random import open_stream
-from ldpfast.central._noise import FINE, BallNoise, Grid, _precise_root
+from ldpfast.central._noise import FINE, BallNoise, SumGrid, _precise_root
 from ldpfast.privacy import Guarantee
 
 from ..support import reference
@@ -51,7 +51,7 @@ def pairs_of_rows(dim, rng):
 def test_sensitivities_bound_the_change_of_the_rounded_sum(dim, radius, dtype):
     """Span, l1 diameter and l2 diameter in integers, after clipping, adding and rounding with the same offsets."""
     rng, closest = np.random.default_rng(dim), 0.0
-    grids = [Grid.of(dim, steps) for steps in (1, 7, 1024, 10_240)] + [Grid(dim, 1), Grid(dim, 3)]
+    grids = [SumGrid.of(dim, steps) for steps in (1, 7, 1024, 10_240)] + [SumGrid(dim, 1), SumGrid(dim, 3)]
     for x, y in pairs_of_rows(dim, rng):
         a, b = total((radius * x).astype(dtype), radius), total((radius * y).astype(dtype), radius)
         others = np.array([int(v) for v in rng.integers(-(1 << 60), 1 << 60, dim)], dtype=object)
@@ -72,28 +72,28 @@ def test_sensitivities_bound_the_change_of_the_rounded_sum(dim, radius, dtype):
 def test_rounding_adds_at_most_one_step_per_coordinate(dim):
     """All residues of the worst row."""
     for step in (1, 2, 3, 7):
-        grid = Grid(dim, step)
+        grid = SumGrid(dim, step)
         for t in (grid.diameter, grid.diameter - 1, grid.diameter // 2):
             most = max((t + r) // step - r // step for r in range(step))
             assert most <= t // step + 1
             assert most <= grid.span
-    assert Grid(dim, 5).l1 >= Fraction(Grid(dim, 5).diameter * math.isqrt(dim), 5) + dim - 1
-    assert Grid(dim, 5).l2_squared >= Fraction(Grid(dim, 5).diameter, 5) ** 2
+    assert SumGrid(dim, 5).l1 >= Fraction(SumGrid(dim, 5).diameter * math.isqrt(dim), 5) + dim - 1
+    assert SumGrid(dim, 5).l2_squared >= Fraction(SumGrid(dim, 5).diameter, 5) ** 2
 
 
 @each("dim, root", [(1, 1), (2, 2), (4, 2), (5, 3), (100, 10), (101, 11)])
 def test_a_grid_has_the_stated_number_of_coarse_steps(dim, root):
     """`steps` times the root of the dimension in a diameter of 2^41 fine steps, and never less than one fine step in each."""
     for steps in (1, 7, 1024, 1 << 38):
-        grid = Grid.of(dim, steps)
+        grid = SumGrid.of(dim, steps)
         if steps * root <= 1 << 41:
             assert grid.step * steps * root <= 1 << 41 < (grid.step + 1) * steps * root
-    assert Grid.of(dim, (1 << 41) // root).step == Grid.of(dim, 1 << 42).step == 1
+    assert SumGrid.of(dim, (1 << 41) // root).step == SumGrid.of(dim, 1 << 42).step == 1
 
 
 def test_rounding_can_add_a_whole_step():
     """The nominal sensitivity is too small, because the rounded sum can move by one more step."""
-    grid = Grid(1, 1 << 39)
+    grid = SumGrid(1, 1 << 39)
     moved = max(
         abs(grid.round([s + 2 * FINE], Stream(bytes([i] * 32)))[0] - grid.round([s], Stream(bytes([i] * 32)))[0])
         for i in range(64)
@@ -109,7 +109,7 @@ def test_rounding_can_add_a_whole_step():
 
 def test_rounding_keeps_the_mean():
     """With a step of 2^31, each sum is rounded to one of the two nearest grid points."""
-    grid, n = Grid(4096, 1 << 31), 4096
+    grid, n = SumGrid(4096, 1 << 31), 4096
     state = np.array([k * 524_288 for k in range(n)], dtype=object)
     found = np.array(grid.round(state, Stream(FIXED_KEY)))
     assert set(found.tolist()) == {0, 1}
@@ -120,7 +120,7 @@ def test_rounding_keeps_the_mean():
 @pytest.mark.parametrize("dim", [1, 4])
 def test_sums_are_clamped_before_the_noise_is(dim):
     """The kernel clamps its noise at 2^47, so a report beyond 2^47 - |sum| would reveal the sum."""
-    grid, n = Grid.of(dim, 1024), 50
+    grid, n = SumGrid.of(dim, 1024), 50
     most = max(abs(v) for v in grid.round(n * total(np.eye(dim)[0]), Stream(FIXED_KEY)))
     assert most + grid.limit(n) < 1 << 47
     assert grid.limit(n) > (1 << 47) - n * 2000

@@ -16,7 +16,7 @@ from ldpfast import _coins
 from ldpfast._core import privatize, stream
 from ldpfast.mechanisms._window import (
     MIXTURES,
-    Design,
+    WindowDesign,
     _rows,
     _segments,
     best_design,
@@ -429,7 +429,7 @@ def test_the_design_is_the_best_of_a_direct_search(epsilon):
     bit, shares = ((odds + 1) / (odds - 1)) ** 2, np.linspace(0, 1, 1001)[:, np.newaxis]
     found = []
     for steps, width in valid_designs(8):
-        moments, inputs = Design(steps, width).moments(odds)
+        moments, inputs = WindowDesign(steps, width).moments(odds)
         at = np.interp(x, inputs, moments)
         found.append(((1 - shares) * at + shares * bit - x**2).max(axis=1).min())
     design = best_design(epsilon, 8)
@@ -447,7 +447,7 @@ def largest(mechanism):
 
 def test_crossing_points_with_one_bit_and_laplace_noise():
     """Smaller than `SignBit` from 0.53 on, and than `Laplace` up to 42; up to 0.51 the mechanism is one bit."""
-    assert best_design(0.51, 16) == Design(1, 1, 0)
+    assert best_design(0.51, 16) == WindowDesign(1, 1, 0)
     for epsilon in (0.53, 0.56, 0.6, 0.61, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 42.0):
         window = ldp.Window(-1.0, 1.0, epsilon).largest_variance
         assert window < largest(ldp.SignBit(-1.0, 1.0, epsilon)) * (1 - (5e-5 if epsilon < 0.6 else 1e-3))

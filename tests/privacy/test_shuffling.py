@@ -19,7 +19,7 @@ from ldpfast import privacy
 from ldpfast.mechanisms import Gradient, TreeResponse
 from ldpfast.privacy import Channel, Guarantee, shuffled, shuffled_delta
 from ldpfast.privacy._exact import power_down
-from ldpfast.privacy._shuffled_counts import ERROR, Counts, binomial
+from ldpfast.privacy._shuffled_counts import ERROR, ShuffledCounts, binomial
 from ldpfast.privacy._two_level import TwoLevel
 
 from ..support.cases import each
@@ -505,7 +505,7 @@ def test_errors_of_binomials_are_a_tenth_of_their_allowance(n, deviations):
 def test_all_counts_are_in_a_cell(epsilon, n):
     odds = Fraction(math.exp(epsilon))
     for channel in (TwoLevel.arbitrary(epsilon), TwoLevel.of_sets(odds, 1, 50, 1), hadamard(5, odds)):
-        counts = Counts.of(channel, n)
+        counts = ShuffledCounts.of(channel, n)
         none = float(1 - channel.affected) * math.exp((n - 1) * math.log1p(-float(channel.common_rate)))
         assert math.fsum(counts.mass) == pytest.approx(1 - none, rel=1e-8)
         assert (counts.wrong >= float(1 / (channel.odds + 1)) * (1 - 1e-12)).all()

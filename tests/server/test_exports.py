@@ -18,7 +18,7 @@ from ldpfast.reports import Aggregator, GroupedAggregator, recipe_of
 from ldpfast.reports._batches import BATCHES_KEY
 from ldpfast.server._exports import exported_messages, exported_state
 from ldpfast.server._reports import Reports
-from ldpfast.server._server_plan import Occasion, ServerPlan
+from ldpfast.server._server_plan import ServerPlan, SurveyOccasion
 from ldpfast.server._store import Store
 from ldpfast.survey import Survey, YesNo
 from ldpfast.survey._messages import message_table
@@ -51,7 +51,7 @@ def commands(tmp_path, capsys):
 def add(store, n, label=""):
     """Store reports of n people."""
     reports = reports_of(SURVEY, n)
-    occasion = Occasion.of(SURVEY)
+    occasion = SurveyOccasion.of(SURVEY)
     with store.write() as connection:
         ids, messages = [one.id for one in reports], [one.message for one in reports]
         store.add(connection, Reports([occasion] * n, ids, [label] * n, messages))
@@ -131,7 +131,7 @@ def test_groups_are_exported_and_added_one_by_one(commands, tmp_path):
 
 
 def test_two_databases_are_added(tmp_path):
-    occasion, found = Occasion.of(SURVEY), SURVEY.aggregator()
+    occasion, found = SurveyOccasion.of(SURVEY), SURVEY.aggregator()
     for name in ("one", "two"):
         store = Store(ServerPlan.of(SURVEY, None, None), f"sqlite:///{tmp_path}/{name}.db")
         assert exported_state(store, occasion, None)._counts.batches == set()  # of nobody
@@ -146,7 +146,7 @@ def test_exports_are_added_if_and_only_if_they_hold_different_reports(kind, tmp_
     """Random exports, between new reports and folding of some or all, with each other: messages in both must be refused."""
     if kind == "postgresql" and postgres_programs() is None:
         pytest.skip("needs PostgreSQL")
-    draw, occasion, verdicts = random.Random(4), Occasion.of(SURVEY), Counter()
+    draw, occasion, verdicts = random.Random(4), SurveyOccasion.of(SURVEY), Counter()
     with postgres() if kind == "postgresql" else nullcontext(f"sqlite:///{tmp_path}/reports.db") as url:
         store, serial = Store(ServerPlan.of(SURVEY, None, GROUPS), url), 0
         folded: dict[str, set[int]] = {label: set() for label in GROUPS}

@@ -178,7 +178,7 @@ def instances() -> list[Any]:
             central.Custom(lambda x, at: np.tanh(x - at), -1.0, 1.0),
             central.Huber(1.0),
             central.Logistic(1.0),
-            central.Mean(),
+            central.ArithmeticMean(),
         ),
         *(central.Quantile(0.5), central.TrimmedMean(0.1)),
         central.mean(vectors, epsilon=1.0, moment=2.0, radius=1.0, rng=1),

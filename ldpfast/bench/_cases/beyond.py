@@ -11,7 +11,7 @@ import numpy as np
 from ..._typing import AnyArray
 from ...mechanisms import HadamardResponse, RankCodebook, SampledCube, SubsetSelection, Window
 from ...mechanisms._hadamard_response import walsh
-from .._case import Answer, Case
+from .._case import Case, CaseAnswer
 from .._checks import bernstein, check_unary, shares_agree
 from .._data import ball, categories, cube, direction, people
 from .._numpy_beyond import numpy_codebook, numpy_cube, numpy_hadamard, numpy_subset, numpy_window
@@ -146,7 +146,7 @@ def decode_hadamard(scale: float = 1.0) -> Case:
     counts = np.random.default_rng(8).integers(0, 20, size)
     expected = _walsh(counts)
 
-    def check(answer: Answer) -> bool:
+    def check(answer: CaseAnswer) -> bool:
         return bool(np.array_equal(answer, expected))
 
     return Case(

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from ... import estimation as problems
 from ...mechanisms import L2Ball
 from ...results import Estimate, SmallSampleWarning
-from .._case import EPSILON, Answer, Case
+from .._case import EPSILON, Case, CaseAnswer
 from .._checks import check_frequencies, check_gaussian, check_linf_mean, check_logistic, check_median
 from .._data import ball, categories, direction, people
 from .._numpy import numpy_frequencies, numpy_series
@@ -25,7 +25,7 @@ from .mechanisms import DIGIT_BYTES
 CHAIN = "sequential steps, which the limit does not include and NumPy cannot vectorize"
 
 
-def _descend(protocol: Callable[[], Estimate[Any]]) -> Answer:
+def _descend(protocol: Callable[[], Estimate[Any]]) -> CaseAnswer:
     """Run a protocol; return the estimate and the number of people. Warnings about small samples are ignored."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)

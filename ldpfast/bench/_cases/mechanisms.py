@@ -21,7 +21,7 @@ from ...mechanisms import (
     SignBit,
     UnaryEncoding,
 )
-from .._case import EPSILON, Answer, Case, Task
+from .._case import EPSILON, Case, CaseAnswer, Task
 from .._checks import (
     check_l2,
     check_laplace,
@@ -98,7 +98,7 @@ def unary(scale: float = 1.0) -> Case:
     )  # fmt: skip
 
 
-def _reports(k: int, scale: float) -> tuple[UnaryEncoding, AnyArray, Callable[[Answer], bool]]:
+def _reports(k: int, scale: float) -> tuple[UnaryEncoding, AnyArray, Callable[[CaseAnswer], bool]]:
     reports = Words()(people((64 << 20) // (k // 8), scale, 512) * (k // 64)).view(np.uint8).reshape(-1, k // 8)
     expected = count_bits(reports)
     return UnaryEncoding(k, EPSILON), reports, lambda counts: bool(np.array_equal(counts, expected))

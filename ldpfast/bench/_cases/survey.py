@@ -12,7 +12,7 @@ from ..._typing import AnyArray, Floats
 from ...mechanisms import RandomizedResponse
 from ...reports import recipe_of
 from ...survey import Choice, ColumnQuestion, Histogram, Mean, Survey, YesNo
-from .._case import Answer, Case, Task
+from .._case import Case, CaseAnswer, Task
 from .._data import people
 
 EPSILON = 2.0
@@ -52,7 +52,7 @@ def truth(columns: dict[str, AnyArray]) -> Floats:
     return np.concatenate(values)
 
 
-def check(errors: Floats, expected: Floats, answer: Answer) -> bool:
+def check(errors: Floats, expected: Floats, answer: CaseAnswer) -> bool:
     """Return whether all answers are within 6.5 standard errors; false with probability below 1e-9 per answer."""
     return bool((np.abs(answer - expected) <= 6.5 * errors).all())
 
@@ -62,7 +62,7 @@ def numpy_survey(survey: Survey, columns: dict[str, AnyArray]) -> Task:
     rng = np.random.Generator(np.random.SFC64(1))
     n, names = len(next(iter(columns.values()))), list(QUESTIONS)
 
-    def run() -> Answer:
+    def run() -> CaseAnswer:
         assigned, answers = rng.integers(0, len(names), n, dtype=np.uint8), []
         for q, name in enumerate(names):
             question, mechanism, x = QUESTIONS[name], survey.mechanisms[name], columns[name]
@@ -106,7 +106,7 @@ def survey(scale: float = 1.0) -> Case:
     columns, study = table(n), Survey(QUESTIONS, EPSILON)
     errors = np.concatenate([np.ravel(answer.stderr) for answer in study.run(columns, rng=1).values()])
 
-    def ours() -> Answer:
+    def ours() -> CaseAnswer:
         return np.concatenate([np.ravel(answer.value) for answer in study.run(columns).values()])
 
     return Case(

@@ -15,7 +15,7 @@ from ..._typing import Floats
 from ...mechanisms import Bins, Residue
 from ...reports import recipe_of
 
-Question = Residue | Bins
+CodeQuestion = Residue | Bins
 
 EMPTY: Floats = np.empty(0)
 
@@ -51,7 +51,7 @@ class ReportDistribution:
         Cells of each question.
     """
 
-    def __init__(self, questions: Sequence[Question]) -> None:
+    def __init__(self, questions: Sequence[CodeQuestion]) -> None:
         self.questions = tuple(questions)
         coins = [recipe_of(question).coin for question in self.questions]
         sizes = [coin.k for coin in coins]

@@ -20,13 +20,13 @@ from ...mechanisms import Mechanism, Query
 from ...results import DoubtfulWarning, SmallSampleWarning
 from ..protocols import warn_clipped_records
 from ._gaussian_estimate import GaussianEstimate
-from ._group import Group, Groups
+from ._group import AnswerGroups, Group
 from ._paper import Paper
 from ._plan import Part, Plan
 from ._robust import Efficient, Robust
 from ._simulation import ask, simulate
 from ._storage import load, save
-from ._variant import MIN_KAPPA, Design, Located, Model
+from ._variant import MIN_KAPPA, Located, Model, ProtocolVariant
 
 if TYPE_CHECKING:
     from ..._random import RNGLike
@@ -139,7 +139,7 @@ class GaussianMean(Described):
             raise ValueError(f'rounds must be 2 for method="{self.method}": its questions need a center')
         self.horizon = None if n is None else _check.people("n", n)
         self._design = self._make(Model(self.epsilon, self.sigma, self.sigma_bounds, self.mu_bound, self.beta))
-        self._asked: list[Groups] = []  # groups of each round that has begun
+        self._asked: list[AnswerGroups] = []  # groups of each round that has begun
         self._located: Located | None = None  # published between the rounds
         self.round = 0
         if self._is_planned:
@@ -153,7 +153,7 @@ class GaussianMean(Described):
     def _pinned(self) -> dict[str, Any]:
         return {"coins": [question.schema()["coins"] for question in self._first()] if self._is_planned else []}
 
-    def _make(self, model: Model) -> Design:
+    def _make(self, model: Model) -> ProtocolVariant:
         """Return the design of the method."""
         if self.method == "paper":
             return Paper(model, self.rounds)
@@ -172,7 +172,7 @@ class GaussianMean(Described):
         """Number of groups of the open round."""
         return len(self._open())
 
-    def _open(self) -> Groups:
+    def _open(self) -> AnswerGroups:
         """Return the groups of the open round."""
         if self.round == self.rounds:
             raise ValueError("the last round is closed: there are no more queries")
@@ -291,7 +291,7 @@ class GaussianMean(Described):
         self.round += 1
         return self
 
-    def _require(self, search: Groups) -> None:
+    def _require(self, search: AnswerGroups) -> None:
         """Raise ValueError if a group of the search has too few answers."""
         levels, fewest = self._design.levels, min(group.n for group in search)
         if levels.kappa(fewest) < MIN_KAPPA:
@@ -433,7 +433,9 @@ class GaussianMean(Described):
         )
         return self._warned(estimate)
 
-    def _simulate_parts(self, plan: Plan, answers: Callable[[Part, tuple[Mechanism, ...]], Groups]) -> GaussianEstimate:
+    def _simulate_parts(
+        self, plan: Plan, answers: Callable[[Part, tuple[Mechanism, ...]], AnswerGroups]
+    ) -> GaussianEstimate:
         """Return the estimate of a new server that gets the `answers` of both parts of a plan."""
         server = GaussianMean(**{**self._parameters(), "n": self.horizon or plan.n})
         search = len(server._design.levels)
@@ -527,7 +529,7 @@ class GaussianMean(Described):
             raise ValueError(f"data must be the bytes of a GaussianMean: {error}") from error
 
     @classmethod
-    def _from_header(cls, header: Any, rounds: list[Groups]) -> GaussianMean:
+    def _from_header(cls, header: Any, rounds: list[AnswerGroups]) -> GaussianMean:
         """Return the saved server; any exception means that the data are invalid."""
         server = cls(**header["parameters"])
         questions = [[group.question for group in groups] for groups in rounds]

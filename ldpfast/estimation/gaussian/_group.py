@@ -42,9 +42,9 @@ class Group(NamedTuple):
         return counts
 
 
-Groups = tuple[Group, ...]
+AnswerGroups = tuple[Group, ...]
 
 
-def counts_of(groups: Groups) -> NDArray[np.int64]:
+def counts_of(groups: AnswerGroups) -> NDArray[np.int64]:
     """Return the counts of all cells of several groups, concatenated."""
     return np.concatenate([group.counts for group in groups])

@@ -17,15 +17,15 @@ from ...mechanisms._laplace_residue import LaplaceResidue
 from ...reports import recipe_of
 from ...results import Estimate, Normal
 from ._gaussian_estimate import GaussianEstimate
-from ._group import Group, Groups, counts_of
+from ._group import AnswerGroups, Group, counts_of
 from ._levels import MODULUS
-from ._variant import Design, Located, Model
+from ._variant import Located, Model, ProtocolVariant
 
 MASS, CONCENTRATED = 0.52, 0.03  # shares in the published rules
 STEP = 0.2  # distance between the nodes of the published second question, in sigma
 
 
-class Paper(Design):
+class Paper(ProtocolVariant):
     """Published protocol, with as many levels as `mu_bound` requires and half of the people in each step."""
 
     safe_kappa = 130.0
@@ -52,7 +52,7 @@ class Paper(Design):
             2 * people * math.log(8 * levels / beta)
         )
 
-    def locate(self, search: Groups) -> Located:
+    def locate(self, search: AnswerGroups) -> Located:
         mu, doubts = self._mean(search)
         people = min(group.n for group in search)
         if self._slack(people) > 0.25 * people:
@@ -63,7 +63,7 @@ class Paper(Design):
             doubts += ("the published estimate of sigma needs more answers to the search",)
         return Located(mu, self._scale(search), doubts)
 
-    def _mean(self, search: Groups) -> tuple[float, tuple[str, ...]]:
+    def _mean(self, search: AnswerGroups) -> tuple[float, tuple[str, ...]]:
         """Return the mean and its doubts by EstMean1: descend while one cell holds most of the answers.
 
         Cells are integers, in units of the width of their level.
@@ -86,7 +86,7 @@ class Paper(Design):
         doubts = ("the published search reached an impossible cell",) if lost else ()
         return float(place * self.levels.widths[level]), doubts
 
-    def _scale(self, search: Groups) -> float:
+    def _scale(self, search: AnswerGroups) -> float:
         """Return sigma by EstVar: the width above which all levels are concentrated on neighboring cells."""
         shares = self.levels.shares(counts_of(search))
         least = (shares + np.roll(shares, -1, axis=1)).min(axis=1)
@@ -119,7 +119,7 @@ class Paper(Design):
 
     # The estimate ---------------------------------------------------------------------------------------------------
 
-    def conclude(self, located: Located, search: Groups, second: Groups) -> GaussianEstimate:
+    def conclude(self, located: Located, search: AnswerGroups, second: AnswerGroups) -> GaussianEstimate:
         group, node = self._nearest_group(located, second)
         if self.known:
             mu, stderr = self._from_share(group, node)
@@ -141,7 +141,7 @@ class Paper(Design):
             doubts=located.doubts + self.doubts_about(mu, stderr, located.mu, located.sigma),
         )
 
-    def _nearest_group(self, located: Located, second: Groups) -> tuple[Group, float]:
+    def _nearest_group(self, located: Located, second: AnswerGroups) -> tuple[Group, float]:
         """Return the group whose node is nearest the located mean, and that node. Other groups are not used."""
         if self.rounds == 2:
             question = second[0].question

@@ -12,11 +12,11 @@ from ..._formulas import normal_density
 from ..._typing import Floats
 from ...mechanisms import Bins, Mechanism, Residue
 from ...results import Estimate, Normal
-from ._distribution import Question, ReportDistribution
+from ._distribution import CodeQuestion, ReportDistribution
 from ._fit import maximize
 from ._gaussian_estimate import GaussianEstimate
-from ._group import Group, Groups, counts_of
-from ._variant import Design, Located, Model
+from ._group import AnswerGroups, Group, counts_of
+from ._variant import Located, Model, ProtocolVariant
 
 REFINE = 1.0  # largest distance of the center from the end of the search, in standard deviations
 REACH = 4.0  # largest distance of the mean from the center, in standard deviations
@@ -30,7 +30,7 @@ MIN_GOODNESS = 1e-6  # p-value below which the model is doubted
 POINTS = 16  # means in a period at which the information of periodic questions is computed
 
 
-class Robust(Design):
+class Robust(ProtocolVariant):
     """Likelihood decoding of the search, a refined center, and maximum likelihood over all answers."""
 
     def __init__(self, model: Model, rounds: int, decoder: str) -> None:
@@ -50,7 +50,7 @@ class Robust(Design):
         low, high = self.model.bounds
         return np.asarray(low * 2.0 ** np.arange(1 + math.floor(math.log2(high / low))), np.float64)
 
-    def locate(self, search: Groups) -> Located:
+    def locate(self, search: AnswerGroups) -> Located:
         counts = counts_of(search)
         decode = self.levels.by_pairs if self.decoder == "pairs" else self.levels.by_likelihood
         mu, sigma = decode(counts, self.scales())
@@ -65,7 +65,7 @@ class Robust(Design):
         cuts = [t] if self.model.sigma is not None else [t - s, t, t, t + s]
         return tuple(Bins((cut,), self.model.epsilon) for cut in cuts)
 
-    def conclude(self, located: Located, search: Groups, second: Groups) -> GaussianEstimate:
+    def conclude(self, located: Located, search: AnswerGroups, second: AnswerGroups) -> GaussianEstimate:
         groups = search + second
         distribution = ReportDistribution([_question(group) for group in groups])
         free, n = self.model.free, sum(group.n for group in groups)
@@ -108,7 +108,7 @@ class Efficient(Robust):
         return (Bins(tuple(located.mu + located.sigma * cut for cut in cuts), self.model.epsilon),)
 
 
-def _question(group: Group) -> Question:
+def _question(group: Group) -> CodeQuestion:
     assert isinstance(group.question, Residue | Bins)
     return group.question
 
@@ -133,7 +133,7 @@ def waves(epsilon: float, low: float, high: float, both: bool) -> tuple[Residue,
     return min(plans, key=lambda questions: _worst(questions, low, high, both))
 
 
-def _worst(questions: tuple[Question, ...], low: float, high: float, both: bool) -> float:
+def _worst(questions: tuple[CodeQuestion, ...], low: float, high: float, both: bool) -> float:
     """Return the largest variance of mu over sigma^2, over means and standard deviations.
 
     The variance is for one answer to each question.

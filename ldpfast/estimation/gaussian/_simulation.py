@@ -13,7 +13,7 @@ from ...domains import Reals
 from ...mechanisms import Bins, Mechanism, Residue
 from ...reports import aggregator_with, recipe_of
 from ._distribution import ReportDistribution
-from ._group import Group, Groups
+from ._group import AnswerGroups, Group
 from ._plan import Part, Plan
 
 PIECE_ROWS = 1 << 17  # records that are gathered, checked and privatized while they are in cache
@@ -22,7 +22,7 @@ DRAWN_ROWS = 1 << 20  # records that are drawn at a time, for reports that are n
 
 def ask(
     plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, stream: Stream, clip: bool = False
-) -> Groups:
+) -> AnswerGroups:
     """Collect the answers of all people of a part, without storing reports.
 
     Parameters
@@ -96,7 +96,7 @@ def simulate(
     mu: float,
     sigma: float,
     generator: np.random.Generator,
-) -> Groups:
+) -> AnswerGroups:
     """Simulate the answers of all people of a part, for records from N(mu, sigma^2).
 
     Counts are drawn from their distribution, without drawing records.

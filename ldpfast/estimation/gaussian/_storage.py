@@ -8,13 +8,13 @@ from typing import Any
 from ... import _check
 from ..._envelope import seal, unseal
 from ...reports import Aggregator
-from ._group import Group, Groups
+from ._group import AnswerGroups, Group
 
 MAGIC = b"LDPNORM\x02"  # the last byte is the version of the layout
 WHAT = "a GaussianMean"
 
 
-def save(header: dict[str, Any], rounds: list[Groups]) -> bytes:
+def save(header: dict[str, Any], rounds: list[AnswerGroups]) -> bytes:
     """Return the bytes of a protocol: a header, and the answers of all groups of all rounds.
 
     Parameters
@@ -33,7 +33,7 @@ def save(header: dict[str, Any], rounds: list[Groups]) -> bytes:
     return seal(MAGIC, {**header, "sizes": sizes}, b"".join(group for groups in stored for group in groups))
 
 
-def load(data: bytes) -> tuple[dict[str, Any], list[Groups]]:
+def load(data: bytes) -> tuple[dict[str, Any], list[AnswerGroups]]:
     """Return the header and the rounds that were stored by `save`.
 
     Parameters

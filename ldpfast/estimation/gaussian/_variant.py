@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...mechanisms import Mechanism
 from ...privacy import Guarantee
 from ._gaussian_estimate import GaussianEstimate
-from ._group import Groups
+from ._group import AnswerGroups
 from ._levels import levels_of
 from ._plan import Plan, parts
 
@@ -52,7 +52,7 @@ class Located:
     doubts: tuple[str, ...] = ()
 
 
-class Design(ABC):
+class ProtocolVariant(ABC):
     """Variant of the protocol: questions of the search, second questions, and the estimate.
 
     Attributes
@@ -78,7 +78,7 @@ class Design(ABC):
         """Return the second questions for one round with n people; they do not depend on the search."""
 
     @abstractmethod
-    def locate(self, search: Groups) -> Located:
+    def locate(self, search: AnswerGroups) -> Located:
         """Decode the answers to the search."""
 
     @abstractmethod
@@ -86,10 +86,10 @@ class Design(ABC):
         """Return the second questions for two rounds; n is the number of people in both rounds."""
 
     @abstractmethod
-    def conclude(self, located: Located, search: Groups, second: Groups) -> GaussianEstimate:
+    def conclude(self, located: Located, search: AnswerGroups, second: AnswerGroups) -> GaussianEstimate:
         """Return the estimate from all answers."""
 
-    def guarantee(self, groups: Groups) -> Guarantee:
+    def guarantee(self, groups: AnswerGroups) -> Guarantee:
         """Return the weakest guarantee of an answer."""
         return max((group.question.guarantee for group in groups), key=lambda guarantee: guarantee.epsilon)
 
@@ -111,7 +111,7 @@ class Design(ABC):
         rounds = sizes if self.rounds == 2 else (sizes[0] + sizes[1],)
         return Plan(n, rounds, levels.kappa(min(sizes[0])), self.safe_kappa, search, second)
 
-    def kappa(self, search: Groups) -> float:
+    def kappa(self, search: AnswerGroups) -> float:
         """Return kappa of the level with the fewest answers."""
         return self.levels.kappa(min(group.n for group in search))
 

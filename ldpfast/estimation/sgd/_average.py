@@ -11,7 +11,7 @@ from ...results import random_scaling
 from ._segments import Segments
 
 
-class Sums(NamedTuple):
+class PositionSums(NamedTuple):
     """Sums over the `size` positions of a segment; S_s is the sum of its first s positions.
 
     Attributes
@@ -29,7 +29,7 @@ class Sums(NamedTuple):
     matrix: Floats | None
 
 
-def _join(first: Sums, then: Sums) -> Sums:
+def _join(first: PositionSums, then: PositionSums) -> PositionSums:
     """Combine two consecutive segments."""
     m, n = float(first.size), float(then.size)
     s1, plain1, squares1, cross1 = first.sums
@@ -47,7 +47,7 @@ def _join(first: Sums, then: Sums) -> Sums:
         dim = len(first.matrix)
         mixed = np.outer(s1[:dim], plain2[:dim])
         matrix = first.matrix + n * np.outer(s1[:dim], s1[:dim]) + mixed + mixed.T + then.matrix
-    return Sums(first.size + then.size, sums, matrix)
+    return PositionSums(first.size + then.size, sums, matrix)
 
 
 class Average:
@@ -69,7 +69,7 @@ class Average:
     """
 
     def __init__(self, shape: tuple[int, int], dim: int | None = None) -> None:
-        self._segments: Segments[Sums] = Segments()
+        self._segments: Segments[PositionSums] = Segments()
         self.sums = np.zeros(shape)
         self.matrix = None if dim is None else np.zeros((dim, dim))
 
@@ -82,7 +82,7 @@ class Average:
 
     def saved(self) -> list[Floats]:
         """Return the sums of all segments."""
-        parts = [*self._segments.closed, Sums(self.size, self.sums, self.matrix)]
+        parts = [*self._segments.closed, PositionSums(self.size, self.sums, self.matrix)]
         return [numbers for part in parts for numbers in (part.sums, part.matrix) if numbers is not None]
 
     def restore(self, count: int, numbers: Floats, largest: float) -> None:
@@ -95,14 +95,14 @@ class Average:
             raise ValueError(f"{len(numbers)} numbers for n = {count}")
         left = iter(numbers.reshape(-1, sums + matrix))
 
-        def part(size: int) -> Sums:
+        def part(size: int) -> PositionSums:
             row, n = next(left).copy(), float(size)
             limits = n * largest, n**2 * largest, n**3 * largest**2, n**3 * largest, n**3 * largest**2
             rows = [*row[:sums].reshape(self.sums.shape), row[sums:]]
             if any((np.abs(kind) > limit * (1 + 1e-6)).any() for kind, limit in zip(rows, limits, strict=True)):
                 raise ValueError("sums that no positions have")
             square = None if self.matrix is None else row[sums:].reshape(self.matrix.shape)
-            return Sums(size, row[:sums].reshape(self.sums.shape), square)
+            return PositionSums(size, row[:sums].reshape(self.sums.shape), square)
 
         self._segments = Segments.of(count, part)
         _, self.sums, self.matrix = part(self._segments.size)
@@ -125,13 +125,13 @@ class Average:
     def added(self, n: int) -> None:
         """Count n positions that the kernel has added, at most `room`."""
         if self._segments.add(n):
-            self._segments.close(Sums(self.size, self.sums, self.matrix))
+            self._segments.close(PositionSums(self.size, self.sums, self.matrix))
             self.sums = np.zeros_like(self.sums)
             self.matrix = None if self.matrix is None else np.zeros_like(self.matrix)
 
-    def _kept(self) -> Sums:
+    def _kept(self) -> PositionSums:
         """Return the positions after the burn-in as one segment."""
-        joined, *rest = self._segments.without_burn_in(Sums(self.size, self.sums, self.matrix))
+        joined, *rest = self._segments.without_burn_in(PositionSums(self.size, self.sums, self.matrix))
         for segment in rest:
             joined = _join(joined, segment)
         return joined

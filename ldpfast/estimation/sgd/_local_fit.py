@@ -15,7 +15,7 @@ WINDOW = 3.0  # range in which the fitted parabola is used, in standard deviatio
 GRID = 400  # positions on each side at which the fit is compared with the target, before bisection
 
 
-class Sums(NamedTuple):
+class FitSums(NamedTuple):
     """Sums over the positions of a segment, at distances u from `origin`.
 
     Attributes
@@ -36,7 +36,7 @@ class Sums(NamedTuple):
     ones: Floats
 
     @classmethod
-    def of(cls, state: QuantileState, size: int) -> Sums:
+    def of(cls, state: QuantileState, size: int) -> FitSums:
         """Return the sums of the open segment of a kernel's state."""
         return cls(state.origin, size, np.array(state.moments), np.array(state.ones))
 
@@ -48,32 +48,32 @@ class Sums(NamedTuple):
         within = (moments >= least).all() and (np.abs(moments) <= largest).all() and (np.abs(ones) <= largest[:3]).all()
         return bool(within and lower <= self.origin <= upper and ones[0] >= 0 and ones[2] >= 0)
 
-    def shifted_to(self, origin: float) -> Sums:
+    def shifted_to(self, origin: float) -> FitSums:
         """Return the sums for another origin."""
         d, m, y = self.origin - origin, np.concatenate([[self.size], self.moments]), self.ones
         moments = [sum(math.comb(k, j) * d ** (k - j) * m[j] for j in range(k + 1)) for k in range(1, 5)]
         ones = [y[0], y[1] + d * y[0], y[2] + 2 * d * y[1] + d**2 * y[0]]
-        return Sums(origin, self.size, np.array(moments), np.array(ones))
+        return FitSums(origin, self.size, np.array(moments), np.array(ones))
 
 
-def join(segments: list[Sums]) -> Sums:
+def join(segments: list[FitSums]) -> FitSums:
     """Combine segments into one, whose origin is the mean of the positions."""
     size = sum(segment.size for segment in segments)
     last = segments[-1].origin
     mean = last + sum(float(s.moments[0]) + s.size * (s.origin - last) for s in segments) / size
     shifted = [segment.shifted_to(mean) for segment in segments]
     moments, ones = sum(s.moments for s in shifted), sum(s.ones for s in shifted)
-    return Sums(mean, size, np.asarray(moments), np.asarray(ones))
+    return FitSums(mean, size, np.asarray(moments), np.asarray(ones))
 
 
-def crossing(kept: Sums, lower: float, upper: float, target: float) -> Crossing | None:
+def crossing(kept: FitSums, lower: float, upper: float, target: float) -> Crossing | None:
     """Fit the answers to locate the quantile; return None if there are too few.
 
     Given the positions, the answers are independent. Their variance is target (1 - target) near the quantile.
 
     Parameters
     ----------
-    kept : Sums
+    kept : FitSums
         Sums around the mean of the positions, as returned by `join`.
     lower, upper : float
         Range that contains the quantile.

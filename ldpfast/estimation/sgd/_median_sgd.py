@@ -24,7 +24,7 @@ from ...mechanisms import Bins
 from ...mechanisms._smoothed_bins import SmoothedBins, add_offsets
 from ...results import DoubtfulWarning, Estimate, Normal
 from ..protocols import Sequential, warn_clipped_records, warn_few
-from ._local_fit import Crossing, Sums, crossing, join
+from ._local_fit import Crossing, FitSums, crossing, join
 from ._segments import Segments
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class MedianSGD(Sequential):
         # Probability of answering 1 at the quantile: a share of 1 - quantile of the records is at least this position.
         self._target = float((1 - coin.p) + (2 * coin.p - 1) * Fraction(1 - self.quantile))
         self._state = QuantileState(origin)
-        self._segments: Segments[Sums] = Segments()
+        self._segments: Segments[FitSums] = Segments()
         bound = float(1 / (2 * coin.p - 1)) / 2 + abs(self.quantile - 0.5)
         tail = 1 / (4 * self.quantile * (1 - self.quantile))
         self.sufficient_n = math.ceil(SUFFICIENT * bound**2 * tail**3 * (4 if self.horizon is None else 1))
@@ -205,7 +205,7 @@ class MedianSGD(Sequential):
             value, rule = rounded_to(smooth.value, self.spacing), Rounded(smooth, self.spacing)
             return Estimate(float(value), smooth.stderr, self.n, self.guarantee, None, rule)
         warn_few(self.n, self.sufficient_n, "the interval of a quantile")
-        kept = join(self._segments.without_burn_in(Sums.of(self._state, self._segments.size)))
+        kept = join(self._segments.without_burn_in(FitSums.of(self._state, self._segments.size)))
         fit = crossing(kept, self.lower, self.upper, self._target)
         if fit is None:
             return Estimate(kept.origin, math.inf, self.n, self.guarantee, None, Normal())
@@ -291,7 +291,7 @@ class MedianSGD(Sequential):
             stop = min(n, start + PIECE_ROWS, start + segments.room)
             ask(start, stop, state)
             if segments.add(stop - start):
-                segments.close(Sums.of(state, segments.size))
+                segments.close(FitSums.of(state, segments.size))
                 state.open_segment()
             start = stop
         self._state, self._segments = state, segments
@@ -307,7 +307,7 @@ class MedianSGD(Sequential):
         }
 
     def _saved(self) -> list[Floats]:
-        opened = Sums.of(self._state, self._segments.size)
+        opened = FitSums.of(self._state, self._segments.size)
         rows = [[part.origin, *part.moments, *part.ones] for part in [*self._segments.closed, opened]]
         return [np.array([self.position]), np.array(rows)]
 
@@ -319,9 +319,9 @@ class MedianSGD(Sequential):
             raise ValueError(f"position {position}")
         left = iter(rows)
 
-        def closed(size: int) -> Sums:
+        def closed(size: int) -> FitSums:
             row = next(left)
-            return Sums(float(row[0]), size, row[1:5].copy(), row[5:].copy())
+            return FitSums(float(row[0]), size, row[1:5].copy(), row[5:].copy())
 
         self._segments = Segments.of(n, closed)
         opened = closed(self._segments.size)
