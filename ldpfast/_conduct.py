@@ -121,7 +121,7 @@ def _held(job: HeldJob, counts: TaskCounts) -> NewtonStep:
     """Return a server with the answers of all people about the held position."""
     server = NewtonStep.from_bytes(job.server)
     if counts["state"] is not None or counts["error"] is not None:
-        server._add_part(job.finish(counts))
+        server._merge_part(job.finish(counts))
     return server
 
 

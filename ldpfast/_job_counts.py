@@ -60,7 +60,7 @@ def merge(parts: Iterable[TaskCounts]) -> TaskCounts:
         for state in states[1:]:
             part = load(state)
             if isinstance(total, NewtonStep):
-                total._add_part(part)
+                total._merge_part(part)
             else:
                 total.merge(part)
         merged["state"] = total.to_bytes() if len(states) > 1 else states[0]

@@ -127,7 +127,7 @@ class Job:
         PersonKeys(secret, "person")  # checks the length
         return replace(self, key=secret)
 
-    def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
+    def _collect_state(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
         """Return the state of the people of a partition, and how many of their records were clipped."""
         records = self._records(partition)
         counts = recipe_of(self.what()).collect(
@@ -135,7 +135,7 @@ class Job:
         )
         return aggregator_of(counts), counts.clipped
 
-    def count(self, partition: Any, number: int, persons: Any = None) -> TaskCounts:
+    def collect(self, partition: Any, number: int, persons: Any = None) -> TaskCounts:
         """Privatize and count the people of one partition.
 
         Parameters
@@ -155,7 +155,7 @@ class Job:
         try:
             with _place(f" (partition {number})"):
                 task = self._with_secret()
-                state, counts["clipped"] = task._collect(partition, persons)
+                state, counts["clipped"] = task._collect_state(partition, persons)
                 counts["state"] = state.to_bytes()  # not every value of a group can be saved
                 if isinstance(state, GroupedAggregator):
                     counts["groups"] = {value: (number, place) for place, value in enumerate(state)}
@@ -297,7 +297,7 @@ class RoundJob(ServerJob):
 
     people: int = 0
 
-    def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
+    def _collect_state(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
         server = GaussianMean.from_bytes(self.server)
         plan = server.plan(self.people)
         for x, keys, words in self._people(Reals(), partition, persons):
@@ -313,14 +313,14 @@ class RoundJob(ServerJob):
 class HeldJob(ServerJob):
     """The answers about the held position of a `NewtonStep`: some people report their Hessian, the others their gradient."""
 
-    def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
+    def _collect_state(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
         server = NewtonStep.from_bytes(self.server)._held_part()
         questions = {is_hessian: server._held_question(is_hessian) for is_hessian in (True, False)}
         for x, keys, words in self._people(questions[True].domain, partition, persons):
             chosen = words < server._hessian_share * 2.0**64
             for is_hessian, question in questions.items():
                 rows = np.flatnonzero(chosen == is_hessian)
-                server._add_held(is_hessian, question.privatize(x[rows], rng=keys.of_rows(rows)))
+                server._tally_held(is_hessian, question.privatize(x[rows], rng=keys.of_rows(rows)))
         return server, {}
 
 

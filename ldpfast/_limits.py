@@ -20,7 +20,7 @@ def clopper_pearson(hits: Any, n: Any, tail: Any) -> tuple[NDArray[np.float64], 
     """
     from scipy.special import betainccinv, betaincinv
 
-    hits, misses = _counted(hits, n)
+    hits, misses = _hits_and_misses(hits, n)
     low = np.where(hits < 1, 0.0, betaincinv(np.maximum(hits, 1), misses + 1, tail))
     high = np.where(misses < 1, 1.0, betainccinv(hits + 1, np.maximum(misses, 1), tail))
     return low, high
@@ -30,7 +30,7 @@ def clopper_pearson_tail(hits: Any, n: Any, limit: Any, side: int) -> NDArray[np
     """Return the tails of given Clopper-Pearson limits: lower ones (side -1) or upper ones (1)."""
     from scipy.special import betainc, betaincc
 
-    hits, misses = _counted(hits, n)
+    hits, misses = _hits_and_misses(hits, n)
     limit = np.asarray(limit, np.float64)
     inside = np.clip(limit, 0.0, 1.0)
     if side < 0:
@@ -40,7 +40,7 @@ def clopper_pearson_tail(hits: Any, n: Any, limit: Any, side: int) -> NDArray[np
     return np.where(limit > 1, 0.0, np.where(misses < 1, 1.0, tail))
 
 
-def _counted(hits: Any, n: Any) -> tuple[Any, Any]:
+def _hits_and_misses(hits: Any, n: Any) -> tuple[Any, Any]:
     """Return hits and misses, at most 2^53 of them."""
     hits, limit = np.asarray(hits, np.float64), 2.0**53
     if np.any(n > limit):  # beyond double precision: the limits of 2^53 trials with the same share are wider

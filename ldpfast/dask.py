@@ -100,8 +100,8 @@ def aggregate(
     dask = optional("dask", "dask")
 
     def run(job: Job) -> TaskCounts:
-        count, add = dask.delayed(job.count, pure=False), dask.delayed(merge, pure=False)
-        counted = [count(part, number, persons) for number, (part, persons) in enumerate(partitions)]
+        collect, add = dask.delayed(job.collect, pure=False), dask.delayed(merge, pure=False)
+        counted = [collect(part, number, persons) for number, (part, persons) in enumerate(partitions)]
         while len(counted) > FAN_IN:
             counted = [add(counted[start : start + FAN_IN]) for start in range(0, len(counted), FAN_IN)]
         return merge(dask.compute(*counted))

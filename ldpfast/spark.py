@@ -128,7 +128,7 @@ def aggregate(
     functions = optional("pyspark.sql.functions", "spark")
 
     def run(job: Job) -> TaskCounts:
-        counted, left = source.frame.mapInArrow(partial(_count, job, source.opened), COUNTED), source.partitions
+        counted, left = source.frame.mapInArrow(partial(_collect, job, source.opened), COUNTED), source.partitions
         while left > FAN_IN:
             left = -(-left // FAN_IN)
             # By the number of the partition: the counts of another attempt go to the same task, which takes one of them.
@@ -396,10 +396,10 @@ def _batch(number: int, counts: TaskCounts) -> Any:
     return pa.RecordBatch.from_arrays(columns, names=["partition", "counts"])
 
 
-def _count(job: Job, opened: Opened, batches: Iterator[Any]) -> Iterator[Any]:
+def _collect(job: Job, opened: Opened, batches: Iterator[Any]) -> Iterator[Any]:
     """Yield the counts of the partitions of a task. After an error, the rest of a partition is not read."""
     for number, stream in opened(job, batches):
-        yield _batch(number, no_counts([number]) if stream is None else job.count(stream, number))
+        yield _batch(number, no_counts([number]) if stream is None else job.collect(stream, number))
 
 
 def _merge(batches: Iterator[Any]) -> Iterator[Any]:

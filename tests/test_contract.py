@@ -441,7 +441,7 @@ def test_tasks_of_an_engine_give_the_same_bytes(name):
         job = _conduct.new_job(
             case.question, column=None if case.is_table else NAME, by=column, person="id", key=SECRET, clip=False
         )
-        counts = [job.count(case.table(chosen, by), number) for number, chosen in enumerate(cuts)]
+        counts = [job.collect(case.table(chosen, by), number) for number, chosen in enumerate(cuts)]
         assert [part["error"] for part in counts] == [None] * len(cuts)
         tree = _job_counts.merge([_job_counts.merge(counts[2:]), _job_counts.merge(counts[:2])])
         assert job.finish(tree).to_bytes() == wanted

@@ -64,7 +64,7 @@ def rows(table, chosen):
 
 def counted(task, parts, table=TABLE):
     """Return the merged counts of partitions, which are arrays of rows."""
-    return _job_counts.merge(task.count(rows(table, chosen), number) for number, chosen in enumerate(parts))
+    return _job_counts.merge(task.collect(rows(table, chosen), number) for number, chosen in enumerate(parts))
 
 
 def keys_of(column, table=TABLE):
@@ -148,7 +148,7 @@ def test_counts_merge_in_any_tree(order, fan_in):
     task = job(SURVEYS["one"], **KEYED)
     parts = partitions(1, 12)
     expected = task.finish(counted(task, parts)).to_bytes()
-    found = [task.count(rows(TABLE, parts[number]), number) for number in order]
+    found = [task.collect(rows(TABLE, parts[number]), number) for number in order]
     while len(found) > 1:
         found = [_job_counts.merge(found[start : start + fan_in]) for start in range(0, len(found), fan_in)]
     assert found[0]["partitions"] == list(range(12))
@@ -175,7 +175,7 @@ def test_groups_are_counted_apart(keyed):
 @pytest.mark.claim("Without personal keys, every attempt draws new coins.", "Engines")
 def test_tasks_without_keys_have_fresh_coins():
     task = job(SURVEYS["one"])
-    first, second = (task.count(TABLE, 0) for _ in range(2))
+    first, second = (task.collect(TABLE, 0) for _ in range(2))
     assert first["state"] != second["state"]
     assert task.finish(first).n == N
 
@@ -191,7 +191,7 @@ def test_several_columns_and_lists_are_rows_of_coordinates():
         table = pa.table({"age, height": column.slice(10), "id": TABLE["id"][10:]})
         keys = ldp.PersonKeys(SECRET, TABLE["id"][10:], question="age, height")
         found = job(what, "age, height", **KEYED)
-        assert found.finish(found.count(table, 0)) == what.collect(x[10:], rng=keys)
+        assert found.finish(found.collect(table, 0)) == what.collect(x[10:], rng=keys)
 
 
 @each("container", ["mapping", "pandas", "categorical", "arrow", "dictionary", "stream"])
@@ -209,13 +209,15 @@ def test_every_container_gives_the_same_counts(container):
     }[container]()
     task = job(what, "region", person="name", key=lambda: SECRET)
     keys = ldp.PersonKeys(SECRET, TABLE["name"].tolist(), question="region")
-    assert task.finish(task.count(table, 0)) == what.collect(TABLE["region"], rng=keys)
+    assert task.finish(task.collect(table, 0)) == what.collect(TABLE["region"], rng=keys)
 
 
 def test_arrays_are_records():
     what, x = RECORDS["age"], TABLE["age"]
     task = job(what, "age", **KEYED)
-    parts = [task.count(x[start : start + 700], start, TABLE["id"][start : start + 700]) for start in range(0, N, 700)]
+    parts = [
+        task.collect(x[start : start + 700], start, TABLE["id"][start : start + 700]) for start in range(0, N, 700)
+    ]
     assert task.finish(_job_counts.merge(parts)) == what.collect(x, rng=keys_of("age"))
 
 
@@ -231,7 +233,7 @@ def test_jobs_travel_and_hide_the_secret():
     task = job(RECORDS["age"], "age", **KEYED)
     again = pickle.loads(pickle.dumps(task))
     assert again == task
-    assert again.count(TABLE, 0) == task.count(TABLE, 0)
+    assert again.collect(TABLE, 0) == task.collect(TABLE, 0)
     assert repr(SECRET)[2:-1] not in repr(task)
     assert "key" not in repr(task)
 
@@ -247,7 +249,7 @@ def test_a_batch_is_counted_once():
 def test_groups_that_cannot_be_saved_are_an_error_of_the_job():
     """A task that raised the error would be repeated, and engines log its records."""
     task = job(RECORDS["age"], "age", "when", **KEYED)
-    counts = task.count({**TABLE, "when": np.full(N, np.inf)}, 3)
+    counts = task.collect({**TABLE, "when": np.full(N, np.inf)}, 3)
     assert counts["state"] is None
     with pytest.raises(TypeError, match=r"^parameters and labels must be equal .* got inf \(partition 3\)$"):
         task.finish(counts)
@@ -425,7 +427,7 @@ def test_bad_arguments_of_a_newton_step():
         _conduct.conduct(task, None, lambda found: counted(found, [], table), lambda: 5).to_bytes() == server.to_bytes()
     )
     table["second"][17] = np.nan
-    number, kind, message = task.count(table, 4)["error"]
+    number, kind, message = task.collect(table, 4)["error"]
     assert (number, kind) == (4, "ValueError")
     assert "index 17" in message
     with pytest.raises(ValueError, match="index 17"):
@@ -444,7 +446,7 @@ def test_a_bad_record_names_its_partition(what, column):
     table, task = bad_table(1234), job(what, column, **KEYED)
     parts = np.split(np.arange(N), [1000, 2000])
     with pytest.raises(ValueError, match="partition") as local:
-        task.finish(task.count(rows(table, parts[1]), 1))
+        task.finish(task.collect(rows(table, parts[1]), 1))
     with pytest.raises(ValueError, match=r"234 .*\(partition 1\)$") as found:
         task.finish(counted(task, parts, table))
     assert str(found.value) == str(local.value)
@@ -457,8 +459,8 @@ def test_a_bad_record_names_its_partition(what, column):
 def test_the_first_partition_with_an_error_is_reported():
     table, task = {**TABLE, "age": np.full(N, -1.0)}, job(SURVEYS["one"], **KEYED)
     for order in ([1, 2, 3], [3, 2, 1]):
-        parts = [task.count(rows(table, np.arange(number, N, 3)), number) for number in order]
-        good = task.count(rows(TABLE, np.arange(3)), 0)  # is first in the tree
+        parts = [task.collect(rows(table, np.arange(number, N, 3)), number) for number in order]
+        good = task.collect(rows(TABLE, np.arange(3)), 0)  # is first in the tree
         with pytest.raises(ValueError, match=r"\(partition 1\)$"):
             task.finish(_job_counts.merge([_job_counts.merge([good, parts[0]]), _job_counts.merge(parts[1:])]))
 
@@ -468,7 +470,7 @@ def test_a_bad_record_far_down_a_stream_is_found():
     arrow = pa.table({"age": np.where(np.arange(n) == n - 5, 200.0, 1.0)})
     stream = pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches(max_chunksize=10_000))
     task = job(RECORDS["age"], "age")
-    message = task.count(stream, 7)["error"][2]
+    message = task.collect(stream, 7)["error"][2]
     index = int(message.split("index ")[1].split(" ")[0])
     start = int(message.split("counted from row ")[1].split(" ")[0])
     assert start + index == n - 5
@@ -479,22 +481,22 @@ def test_a_bad_record_far_down_a_stream_is_found():
 def test_no_record_is_in_a_message():
     arrow = pa.table({"age": [12.5, 987654.25], "id": [1, 2]})
     for what, column in ((RECORDS["age"], "age"), (ldp.survey.Survey({"age": ldp.survey.Mean(0, 100)}, 1.0), None)):
-        counts = job(what, column).count(arrow, 0)
+        counts = job(what, column).collect(arrow, 0)
         assert "987654" not in counts["error"][2]
 
 
 def test_missing_values_are_refused():
     arrow = pa.table({"age": [1.0, None], "code": [1, None], "v": [[1.0, 2.0], None], "w": [[1.0], [1.0, 2.0]]})
     for what, column in ((RECORDS["age"], "age"), (RECORDS["code"], "code"), (VectorMean(2, 1.0), "v")):
-        error = job(what, column).count(arrow, 3)["error"]
+        error = job(what, column).collect(arrow, 3)["error"]
         assert error == (3, "ValueError", f"column {column!r} must have no missing value, got 1 (partition 3)")
-    error = job(VectorMean(2, 1.0), "w").count(arrow, 3)["error"]
+    error = job(VectorMean(2, 1.0), "w").collect(arrow, 3)["error"]
     assert error == (3, "ValueError", "column 'w' must hold lists of one length, got several (partition 3)")
 
 
 def test_wrong_types_stay_type_errors():
     task = job(RECORDS["code"], "age")
-    counts = task.count(TABLE, 2)
+    counts = task.collect(TABLE, 2)
     with pytest.raises(TypeError, match=r"\(partition 2\)$"):
         task.finish(counts)
 
@@ -512,15 +514,15 @@ def test_workers_with_another_version_refuse_the_job(change):
         schema["asks"]["mechanism"] = "Unknown"
     other = replace(task, schema=_schema.canonical_json(schema))
     with pytest.raises(ValueError, match=r"^every worker must have the version of ldpfast that started the job: "):
-        other.finish(other.count(TABLE, 0))
+        other.finish(other.collect(TABLE, 0))
 
 
 @pytest.mark.claim("A partition that arrives twice is refused.", "Engines")
 def test_a_partition_that_is_counted_twice_is_refused():
     task = job(SURVEYS["one"], **KEYED)
-    part = task.count(TABLE, 0)
+    part = task.collect(TABLE, 0)
     with raises(ValueError, "every partition must be counted once, got one twice"):
-        _job_counts.merge([part, task.count(TABLE, 1), part])
+        _job_counts.merge([part, task.collect(TABLE, 1), part])
 
 
 @pytest.mark.claim("Different secrets in the tasks of a job are refused.", "Engines")
@@ -538,11 +540,11 @@ def test_a_secret_that_cannot_be_read_is_an_error(error):
     def key():
         raise error
 
-    counts = job(RECORDS["age"], "age", person="id", key=key).count(TABLE, 2)
+    counts = job(RECORDS["age"], "age", person="id", key=key).collect(TABLE, 2)
     kind = type(error).__name__
     message = f"key must be a function that returns 32 bytes, it raised {kind} (partition 2)"
     assert counts["error"] == (2, "ValueError", message)
-    short = job(RECORDS["age"], "age", person="id", key=lambda: b"short").count(TABLE, 2)
+    short = job(RECORDS["age"], "age", person="id", key=lambda: b"short").collect(TABLE, 2)
     assert short["error"] == (2, "ValueError", "secret must be 32 bytes, got 5 (partition 2)")
 
 
@@ -574,7 +576,7 @@ def test_people_of_every_partition_are_counted():
 def test_empty_partitions_of_any_type_count_nobody(column):
     for what in (RECORDS["age"], RECORDS["region"], VectorMean(2, 1.0)):
         task = job(what, "x")
-        assert task.finish(task.count({"x": column}, 0)) == what.aggregator()
+        assert task.finish(task.collect({"x": column}, 0)) == what.aggregator()
 
 
 @each("container", [dict, pd.DataFrame, pa.table])
@@ -584,9 +586,9 @@ def test_empty_partitions_have_no_groups(container, keyed, clip):
     for what, column in ((SURVEYS["large epsilon"], None), (SURVEYS["single"], None), (RECORDS["age"], "age")):
         task = job(what, column, "region", clip=clip, **keyed)
         empty, full = (container(rows(TABLE, slice(stop))) for stop in (0, 300))
-        assert len(task.finish(task.count(empty, 0))) == 0
+        assert len(task.finish(task.collect(empty, 0))) == 0
         assert task.number_of_people(empty) == 0
-        counts = _job_counts.merge([task.count(empty, 0), task.count(full, 1), task.count(empty, 2)])
+        counts = _job_counts.merge([task.collect(empty, 0), task.collect(full, 1), task.collect(empty, 2)])
         found = task.finish(counts)
         assert set(found) == set(REGIONS)
         assert sum(aggregator.n for aggregator in found.values()) == 300
@@ -595,14 +597,14 @@ def test_empty_partitions_have_no_groups(container, keyed, clip):
 def test_decimals_are_numbers_and_text_is_refused_without_its_bytes():
     decimals = pa.array([Decimal("1.5"), Decimal("99.25")], pa.decimal128(6, 2))
     task = job(RECORDS["age"], "age", **KEYED)
-    found = task.finish(task.count(pa.table({"age": decimals, "id": [1, 2]}), 0))
+    found = task.finish(task.collect(pa.table({"age": decimals, "id": [1, 2]}), 0))
     assert found == RECORDS["age"].collect([1.5, 99.25], rng=ldp.PersonKeys(SECRET, [1, 2], question="age"))
     bad = pa.Array.from_buffers(
         pa.string(), 1, [None, pa.py_buffer(np.array([0, 4], np.int32)), pa.py_buffer(b"\xff\xfeAb")]
     )
     for values in (bad, pa.array(["Ada"]), pa.array([b"Ada"]), pa.array(["Ada"], pa.string_view())):
         for what in (RECORDS["age"], RECORDS["code"], RECORDS["region"]):
-            _, _, message = job(what, "x").count(pa.table({"x": values}), 1)["error"]
+            _, _, message = job(what, "x").collect(pa.table({"x": values}), 1)["error"]
             assert "Ada" not in message
             assert "Ab" not in message
 
@@ -611,7 +613,7 @@ def test_the_number_of_groups_is_limited_over_all_partitions():
     n = 12_000
     table = {"smoker": np.zeros(n, bool), "region": np.arange(n)}
     task = job(SURVEYS["single"], by="region")
-    counts = [task.count(rows(table, slice(start, start + n // 2)), start) for start in (0, n // 2)]
+    counts = [task.collect(rows(table, slice(start, start + n // 2)), start) for start in (0, n // 2)]
     with raises(ValueError, "column 'region' must have at most 10000 different values"):
         task.finish(_job_counts.merge(counts))
 
@@ -679,7 +681,7 @@ def test_bad_arguments_of_rounds():
         _conduct.conduct(task, "x", lambda found: counted(found, [np.arange(N)]), lambda: N)
     with pytest.raises(ValueError, match="n"):
         _conduct.conduct(task, None, lambda found: counted(found, [np.arange(N)]), lambda: 3)
-    error = replace(task, server=GAUSSIAN.to_bytes(), people=MANY).count(bad_height(), 4)["error"]
+    error = replace(task, server=GAUSSIAN.to_bytes(), people=MANY).collect(bad_height(), 4)["error"]
     assert error[1] == "ValueError"
     assert error[2].startswith("x must be finite numbers; index 17 is NaN")
     with raises(
@@ -693,12 +695,12 @@ def bad_height():
 
 
 def test_tables_need_a_column_and_arrays_have_no_groups():
-    assert job(RECORDS["age"]).count(TABLE, 0)["error"] == (
+    assert job(RECORDS["age"]).collect(TABLE, 0)["error"] == (
         0,
         "ValueError",
         "column must be the name of the column of the records, got None (partition 0)",
     )
-    error = job(RECORDS["age"], "age", "region").count(TABLE["age"], 0)["error"]
+    error = job(RECORDS["age"], "age", "region").collect(TABLE["age"], 0)["error"]
     assert error == (0, "ValueError", "by must be None for an array of records, got 'region' (partition 0)")
 
 
@@ -708,7 +710,7 @@ def test_groups_are_in_the_order_of_one_process(keyed):
     order = ["c", "a", "b"]
     table = {**TABLE, "region": np.repeat(order, N // 3)}
     task = job(SURVEYS["single"], by="region", **keyed)
-    counts = [task.count(rows(table, slice(start, start + 500)), i) for i, start in enumerate(range(0, N, 500))]
+    counts = [task.collect(rows(table, slice(start, start + 500)), i) for i, start in enumerate(range(0, N, 500))]
     scattered = _job_counts.merge([_job_counts.merge(counts[1::2]), _job_counts.merge(counts[::2])])
     assert list(task.finish(scattered)) == order
     if keyed:

@@ -12,7 +12,7 @@ from .. import _check, _coins, _finite_field
 from .._core import privatize, transform
 from .._typing import AnyArray
 from ._draws import PeopleCounts
-from ._hyperplanes import count_vectors
+from ._hyperplanes import draw_vector_counts
 from ._set_response import SetResponse
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def draw_parities(even: PeopleCounts, odd: PeopleCounts, bits: int, generator: G
     """
     planes = np.zeros(((1 << bits) - 1, 2), np.int64)  # over the field of two elements, point a - 1 is the vector a
     planes[: len(even), 0], planes[: len(odd), 1] = even, odd
-    return count_vectors(generator, _finite_field.table_field(2), bits, planes, 0)
+    return draw_vector_counts(generator, _finite_field.table_field(2), bits, planes, 0)
 
 
 @dataclass(frozen=True)

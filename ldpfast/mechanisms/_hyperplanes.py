@@ -41,7 +41,7 @@ def multiples(field: FiniteField, factor: int, length: int) -> NDArray[np.int64]
     return np.concatenate([np.zeros(0, np.int64), *(factor * q**r + image[: q**r] for r in range(length))])
 
 
-def count_vectors(
+def draw_vector_counts(
     generator: Generator, field: FiniteField, length: int, planes: PeopleCounts, free: int
 ) -> PeopleCounts:
     """Return how many people have each vector.

@@ -20,7 +20,7 @@ from ._draws import PeopleCounts, multinomial
 from ._half_space import check_ball, check_scale, half_space_constant
 from ._law import Law, NoExactFormError
 from ._mechanism import CHANNEL_ENTRIES, Mechanism
-from ._vertices import MAX_GROUPED, count_signs
+from ._vertices import MAX_GROUPED, draw_sign_counts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -166,7 +166,9 @@ class LinfBallLaw(Law):
             )
         groups = [multinomial(generator, count, sizes) for count, (sizes, _) in zip(people, rounded, strict=True)]
         weights = [math.comb(dim, a) * weight for a, weight in enumerate(self._weights)]
-        return count_signs(generator, np.concatenate(groups), np.concatenate([plus for _, plus in rounded]), weights)
+        return draw_sign_counts(
+            generator, np.concatenate(groups), np.concatenate([plus for _, plus in rounded]), weights
+        )
 
     @property
     def _weights(self) -> list[int]:

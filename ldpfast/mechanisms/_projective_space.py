@@ -14,7 +14,7 @@ from .._finite_field import AnyField, FiniteField
 from .._typing import AnyArray
 from ._draws import PeopleCounts, bincount, each_person, multinomial, uniform
 from ._hyperplane_sums import hyperplane_sums
-from ._hyperplanes import count_vectors, first_point, point_multiples
+from ._hyperplanes import draw_vector_counts, first_point, point_multiples
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -125,7 +125,7 @@ class Geometry:
             places = point[:, np.newaxis] * q + value
             planes = bincount(places.ravel(), people.ravel(), self.first(r) * q).reshape(self.first(r), q)
             anywhere = int(inside[~bound, r].sum() + outside[~bound, r].sum())
-            counts[self.first(r) : self.first(r + 1)] = count_vectors(generator, field, r, planes, anywhere)
+            counts[self.first(r) : self.first(r + 1)] = draw_vector_counts(generator, field, r, planes, anywhere)
         return counts
 
     def _draw_each_code(

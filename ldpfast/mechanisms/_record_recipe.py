@@ -206,9 +206,9 @@ class RecordRecipe(Recipe):
     def state_layouts(self) -> list[StateLayout]:
         return [self.report.state_layout]
 
-    def count(self, reports: Any) -> tuple[list[AnyArray], int]:
+    def tally(self, reports: Any) -> tuple[list[AnyArray], int]:
         arranged = self.report.arrange(_labeled_reports.read(self.report, self.label, reports))
-        return [self.report.count(arranged)], len(arranged)
+        return [self.report.tallied(arranged)], len(arranged)
 
     def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
         return _labeled_reports.valid_messages(self.report, self.label, messages)
@@ -225,8 +225,8 @@ class RecordRecipe(Recipe):
     def from_arrow(self, table: Any) -> AnyArray:
         return _labeled_reports.read_table(self.report, self.label, table)
 
-    def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
-        self.report.combine(states[0], others[0])
+    def merge(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
+        self.report.merge(states[0], others[0])
 
     def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
         return self.report.is_possible(states[0], n)
@@ -290,22 +290,22 @@ class RecordRecipe(Recipe):
         if by is None and not is_personal(rng):
             states, clipped = self.run(records, rng, self.report.new_state, clip=clip)
             for state in states:
-                self.combine([counts.states[0][0]], [state])
+                self.merge([counts.states[0][0]], [state])
             counts.n += len(records)
         else:
             reports = self.privatize(x, rng, None, clip).reshape(len(records), *self.report.shape)
-            self.count_groups(counts, reports, by)
+            self.tally_groups(counts, reports, by)
             clipped = self.clipped(records) if clip else Clipped()
         if clip:
             counts.add_clipped(clipped._asdict())
 
-    def count_groups(self, counts: Counts, reports: AnyArray, by: Any) -> None:
+    def tally_groups(self, counts: Counts, reports: AnyArray, by: Any) -> None:
         """Add valid reports to the counts of the groups of people, if `by` is a column, or of all people."""
         members, _ = counts.members(by)
         if members is not None and len(members) != len(reports):
             raise ValueError(f"by must have one value per record, got {len(members)} for {len(reports)} records")
         if members is None:
-            self.combine([counts.states[0][0]], [self.report.count(reports)])
+            self.merge([counts.states[0][0]], [self.report.tallied(reports)])
             counts.n += len(reports)
             return
         counts.n += self.report.tally_groups(reports, members, counts.states[0])
@@ -449,7 +449,7 @@ class RecordRecipe(Recipe):
         if any(_threads.parallel_map(is_invalid, len(records), 1, records.size // 8)):
             raise domain.invalid_error(records, can_clip=True)
 
-    def count_block(
+    def collect_block(
         self,
         converted: AnyArray,
         stream: Stream,
@@ -487,7 +487,7 @@ class RecordRecipe(Recipe):
             state, clipped = new_state(), Clipped()
             for at in range(start, stop, step):
                 converted = self._converted(records[at : min(stop, at + step)], records, clip)
-                self.count_block(converted, stream, first + at // rows, state, check)
+                self.collect_block(converted, stream, first + at // rows, state, check)
                 if clip:
                     clipped = clipped.plus(self.domain.clipped(self.domain.convert(converted)))
             return state, clipped

@@ -23,7 +23,7 @@ from ._draws import PeopleCounts
 from ._half_space import check_ball, check_scale
 from ._law import Law, NoExactFormError
 from ._mechanism import CHANNEL_ENTRIES, Mechanism
-from ._vertices import MAX_COLUMNS, count_sampled_signs, count_signs
+from ._vertices import MAX_COLUMNS, draw_sampled_sign_counts, draw_sign_counts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -248,7 +248,7 @@ class SampledCubeLaw(Law):
             raise NoExactFormError(f"dim must be at most {MAX_COLUMNS}")
         plus = np.clip((1 + records.astype(np.float64) / self.radius) / 2, 0, 1)
         weights = [math.comb(k, a) * (inside if a >= self.threshold else outside) for a in range(k + 1)]
-        draw = count_signs if k == self.dim else count_sampled_signs
+        draw = draw_sign_counts if k == self.dim else draw_sampled_sign_counts
         return draw(generator, people, plus, weights)
 
     def worst_variance(self, decoding: Decoding) -> float:

@@ -17,7 +17,7 @@ MAX_COLUMNS = 1 << 20  # columns that are drawn one after another
 MAX_GROUPED = 1 << 20  # probabilities of groups of people and coordinates
 
 
-def count_signs(generator: Generator, people: PeopleCounts, plus: Floats, weights: Sequence[int]) -> PeopleCounts:
+def draw_sign_counts(generator: Generator, people: PeopleCounts, plus: Floats, weights: Sequence[int]) -> PeopleCounts:
     """Return the number of plus signs of each coordinate.
 
     The set of the coordinates where the reported signs agree with those of the rounded record is uniform among the sets of
@@ -44,7 +44,7 @@ def count_signs(generator: Generator, people: PeopleCounts, plus: Floats, weight
     return np.asarray(_plus(generator, agree, people[:, np.newaxis] - agree, plus).sum(axis=0))
 
 
-def count_sampled_signs(
+def draw_sampled_sign_counts(
     generator: Generator, people: PeopleCounts, plus: Floats, weights: Sequence[int]
 ) -> PeopleCounts:
     """Return the numbers of minus and plus signs of each coordinate, where each person reports a uniform set of coordinates.
@@ -55,7 +55,7 @@ def count_sampled_signs(
     Parameters
     ----------
     generator, people, plus
-        As for `count_signs`.
+        As for `draw_sign_counts`.
     weights : sequence of int
         Probabilities of 0, ..., k agreements among the k reported signs, up to a common factor.
 

@@ -145,7 +145,7 @@ class Aggregator:
         if _check.choice("errors", errors, ("raise", "skip")) == "skip":
             self._update_valid(reports)
         else:
-            self._counts.add(*self._counts.recipe.count(reports))
+            self._counts.merge_group(*self._counts.recipe.tally(reports))
         self._counts.batches |= names | carried
         return self
 
@@ -159,8 +159,8 @@ class Aggregator:
         recipe = self._counts.recipe
         kept, refused = recipe.valid_messages(bytes_only)
         refused["type"] += len(messages) - len(bytes_only)
-        for counted in [recipe.count(part) for part in kept]:
-            self._counts.add(*counted)
+        for counted in [recipe.tally(part) for part in kept]:
+            self._counts.merge_group(*counted)
         self._counts.refused += refused
 
     def name_batch(self, batch: str) -> Self:
@@ -281,7 +281,7 @@ class Aggregator:
 def aggregator_with(question: Any, states: Sequence[AnyArray], n: int) -> Aggregator:
     """Return an aggregator with the counts of the reports of n people."""
     counts = Counts(question)
-    counts.add(states, n)
+    counts.merge_group(states, n)
     return Aggregator._of(counts)
 
 

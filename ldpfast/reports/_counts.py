@@ -148,10 +148,10 @@ class Counts:
             )
         self.places = {value: row for row, value in enumerate(kept.values())}
 
-    def add(self, states: Sequence[AnyArray], n: int, place: int = 0) -> None:
+    def merge_group(self, states: Sequence[AnyArray], n: int, place: int = 0) -> None:
         """Add the arrays that count the reports of n people to a group."""
         self.require_few(n)
-        self.recipe.combine([state[place] for state in self.states], states)
+        self.recipe.merge([state[place] for state in self.states], states)
         self.n[place] += n
 
     def add_clipped(self, counts: Mapping[str, int]) -> None:
@@ -174,18 +174,18 @@ class Counts:
         self.require_few(other.total)
         self.grow(list(other.places))
         if len(self.n) == len(other.n) == 1:  # in place
-            self.recipe.combine(self.states, other.states)
+            self.recipe.merge(self.states, other.states)
             self.n += other.n
         else:
             places = np.array([self.places[value] for value in other.places], np.intp)
-            self._add_rows(places, other)
+            self._merge_rows(places, other)
         self.batches |= names
         self.refused += other.refused
         self.people = self.people.joined(other.people)
 
-    def _add_rows(self, places: NDArray[np.intp], other: Counts) -> None:
+    def _merge_rows(self, places: NDArray[np.intp], other: Counts) -> None:
         joined = [state[places] for state in self.states]
-        self.recipe.combine(joined, other.states)
+        self.recipe.merge(joined, other.states)
         for state, part in zip(self.states, joined, strict=True):
             state[places] = part
         self.n[places] += other.n

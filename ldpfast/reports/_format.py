@@ -47,7 +47,7 @@ class Decoding:
 class Format(ABC):
     """The layout of reports, of the state that counts them, and the mean of the decoded reports.
 
-    A state is one array. The methods `combine` and `is_possible` allow leading axes: states of several groups of people.
+    A state is one array. The methods `merge` and `is_possible` allow leading axes: states of several groups of people.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Format(ABC):
         return np.zeros(*self.state_layout)
 
     @abstractmethod
-    def combine(self, state: AnyArray, other: AnyArray) -> None:
+    def merge(self, state: AnyArray, other: AnyArray) -> None:
         """Add one state to another, in place."""
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Format(ABC):
         """
         raise AttributeError("counts exist only where reports are counted; these are added up")
 
-    def count(self, reports: AnyArray) -> AnyArray:
+    def tallied(self, reports: AnyArray) -> AnyArray:
         """Return the state of arranged reports, on all threads.
 
         Raises
@@ -141,7 +141,7 @@ class Format(ABC):
         total: AnyArray = self.new_state()
         for state in states:
             if state is not None:
-                self.combine(total, state)
+                self.merge(total, state)
         return total
 
     @abstractmethod
@@ -265,7 +265,7 @@ class CountFormat(Format):
         """Return the number of reports with each bit or code, as a copy."""
         return state.copy()
 
-    def combine(self, state: AnyArray, other: AnyArray) -> None:
+    def merge(self, state: AnyArray, other: AnyArray) -> None:
         state += other
 
     def is_possible(self, state: AnyArray, n: int) -> bool:

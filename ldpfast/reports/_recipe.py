@@ -69,7 +69,7 @@ class Recipe(ABC):
     def state_layouts(self) -> list[StateLayout]: ...
 
     @abstractmethod
-    def count(self, reports: Any) -> tuple[list[AnyArray], int]:
+    def tally(self, reports: Any) -> tuple[list[AnyArray], int]:
         """Return the arrays that count reports, after a check, and the number of people."""
 
     @abstractmethod
@@ -86,7 +86,7 @@ class Recipe(ABC):
     def from_arrow(self, table: Any) -> Any: ...
 
     @abstractmethod
-    def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
+    def merge(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
         """Add arrays of counts to others, in place. All of them may have leading axes, for groups of people."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ from ._format import Format
 class SumFormat(Format):
     """Format whose state is 128-bit integer sums, one row (low word, high word) per quantity."""
 
-    def combine(self, state: AnyArray, other: AnyArray) -> None:
+    def merge(self, state: AnyArray, other: AnyArray) -> None:
         low = state[..., 0] + other[..., 0]
         state[..., 1] += other[..., 1] + (low < other[..., 0])
         state[..., 0] = low

@@ -51,7 +51,7 @@ def plan_page(surveys: Sequence[Survey], plans: Sequence[SurveyPlan], title: str
     of_wave = " of one wave" * (plan.waves is not None)
     parts = [
         f"<h1>{html.escape(title)}</h1>",
-        f"<p>{_counted(len(plan.names), 'question')} to {_counted(_people(plan), 'person', 'people')}. "
+        f"<p>{_with_number(len(plan.names), 'question')} to {_with_number(_people(plan), 'person', 'people')}. "
         f"{_answers_text(survey)}</p>",
         "<h2>What people are asked</h2>",
         _scrolled(_questions_table(survey)),
@@ -92,7 +92,7 @@ def _people(plan: SurveyPlan) -> int:
     return plan.n if plan.waves is None else plan.waves.people
 
 
-def _counted(number: int, one: str, many: str = "") -> str:
+def _with_number(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 

@@ -75,7 +75,7 @@ def pool(aggregators: Sequence[Aggregator]) -> SurveyResult:
         for q, place in enumerate(found):
             if place is not None:
                 states[0][q] += theirs_counted[0][place]
-                layout.mechanisms[q].report.combine(states[2 + q], theirs_counted[2 + place])
+                layout.mechanisms[q].report.merge(states[2 + q], theirs_counted[2 + place])
         pairs = {frozenset(pair): i for i, pair in enumerate(theirs.pairs)}
         for i, (a, b) in enumerate(layout.pairs):
             place = pairs.get(frozenset((found[a], found[b])))  # type: ignore[arg-type]

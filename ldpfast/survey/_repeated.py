@@ -317,7 +317,7 @@ class RoundRecipe(RecordRecipe):
         counts = new(None if by is None else Groups(read_by(by) if isinstance(x, Records) else None))
         for piece in self._pieces(x, by, rng):
             with piece.place():
-                self.count_groups(counts, self.privatize(piece.x, piece.rng, None, clip), piece.by)
+                self.tally_groups(counts, self.privatize(piece.x, piece.rng, None, clip), piece.by)
         return counts
 
     def messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:

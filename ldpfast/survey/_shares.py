@@ -191,7 +191,7 @@ class Shares:
         if self.binomial is None:
             return None
         k, line = self.value.shape[-1], self.binomial.debiasing
-        size = sums.count(np.ones(k))
+        size = sums.of_highest(np.ones(k))
         if sums.weights is None:
             if not self._adds_up and (size != 1).any():
                 return None
@@ -200,7 +200,7 @@ class Shares:
         scale = sums.highest - sums.lowest
         zero = sums.start + sums.lowest + scale * size * line.zero
         scaled: Any = Debiasing(zero, zero + scale * (line.one - line.zero))
-        return Binomial(sums.count(self.binomial.hits), along(self.n, sums.ndim), scaled)
+        return Binomial(sums.of_highest(self.binomial.hits), along(self.n, sums.ndim), scaled)
 
     def ratio(self, sums: WeightedSums, given: WeightedSums) -> Estimate[Any]:
         """Return quotients of sums of the shares.

@@ -22,7 +22,7 @@ from ..reports import SCHEMA_KEY, Counts
 from ..results import ClippedWarning
 from ._layout import SurveyLayout
 from ._persons import person_answers
-from ._survey_tally import LABEL, combine, count_groups, count_rows
+from ._survey_tally import LABEL, merge, tally_groups, tally_rows
 
 if TYPE_CHECKING:
     from .._random import RNGLike
@@ -109,9 +109,9 @@ class SurveyPeople:
                 if members is not None and chosen is not None:
                     members = members[chosen]
                 if members is None:
-                    count_rows(self.layout, reports, asked, [state[0] for state in counts.states])
+                    tally_rows(self.layout, reports, asked, [state[0] for state in counts.states])
                 else:
-                    count_groups(self.layout, reports, asked, members, counts.states)
+                    tally_groups(self.layout, reports, asked, members, counts.states)
             counts.n += answering if members is None else np.bincount(members, minlength=groups)
             if self.clip:
                 counts.add_clipped(self._clipped(piece, columns, chosen))
@@ -136,7 +136,7 @@ class SurveyPeople:
         results = _threads.parallel_map(work, piece.n, ROWS, piece.n * len(columns))
         self._raise_first([invalid for invalid, _ in results], piece, columns)
         for _, counted in results:
-            combine(layout, states, counted)
+            merge(layout, states, counted)
 
     def _person_answers(
         self, piece: Piece, columns: list[Column], keys: PersonKeys

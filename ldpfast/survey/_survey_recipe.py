@@ -58,20 +58,20 @@ class SurveyRecipe(SurveyLayout, Recipe):
 
     # The server -------------------------------------------------------------------------------------------------------
 
-    def count(self, reports: Any) -> tuple[list[AnyArray], int]:
-        return _survey_tally.count(self, reports)
+    def tally(self, reports: Any) -> tuple[list[AnyArray], int]:
+        return _survey_tally.tally(self, reports)
 
     def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
         return _survey_tally.valid_messages(self, messages)
 
-    def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
-        _survey_tally.combine(self, states, others)
+    def merge(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
+        _survey_tally.merge(self, states, others)
 
     def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
         return _survey_tally.is_possible(self, states, n)
 
     def to_arrow(self, reports: Any) -> Any:
-        self.count(reports)
+        self.tally(reports)
         return optional("pyarrow", "files").table(reports)
 
     def from_arrow(self, table: Any) -> Any:

@@ -24,7 +24,7 @@ LABEL = "ldpfast"  # column with the fingerprint
 MESSAGE_FAULTS = (*FAULTS, "value")  # the last: a report that no mechanism gives
 
 
-def count(layout: SurveyLayout, reports: Any) -> tuple[list[AnyArray], int]:
+def tally(layout: SurveyLayout, reports: Any) -> tuple[list[AnyArray], int]:
     """Return the counts of reports in the order of `SurveyLayout.state_layouts`, and the number of people.
 
     Raises
@@ -35,11 +35,11 @@ def count(layout: SurveyLayout, reports: Any) -> tuple[list[AnyArray], int]:
     if isinstance(reports, bytes | bytearray | memoryview):
         reports = [reports]
     if isinstance(reports, list | tuple):
-        return _count_messages(layout, *joined_messages(reports))
+        return _tally_messages(layout, *joined_messages(reports))
     if is_binary(reports):
-        return _count_messages(layout, *binary_buffers(reports))
+        return _tally_messages(layout, *binary_buffers(reports))
     if hasattr(reports, "__arrow_c_stream__"):
-        return _count_tables(layout, reports)
+        return _tally_tables(layout, reports)
     raise TypeError(f"reports must be an Arrow table or a list of messages, got {type(reports).__name__}")
 
 
@@ -72,12 +72,12 @@ def faults_of(layout: SurveyLayout, messages: Sequence[bytes]) -> NDArray[np.uin
     return faults
 
 
-def combine(layout: SurveyLayout, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
+def merge(layout: SurveyLayout, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
     """Add counts to others, in place."""
     for number in (0, 1):
         states[number][...] += others[number]
     for mechanism, state, other in zip(layout.mechanisms, states[2:], others[2:], strict=True):
-        mechanism.report.combine(state, other)
+        mechanism.report.merge(state, other)
 
 
 def is_possible(layout: SurveyLayout, states: Sequence[AnyArray], n: int) -> bool:
@@ -94,7 +94,7 @@ def is_possible(layout: SurveyLayout, states: Sequence[AnyArray], n: int) -> boo
     )
 
 
-def count_rows(
+def tally_rows(
     layout: SurveyLayout, reports: Sequence[NDArray[np.uint8]], asked: NDArray[np.bool_], states: list[AnyArray]
 ) -> None:
     """Add packed reports to counts.
@@ -110,13 +110,13 @@ def count_rows(
         The counts, changed in place.
     """
     for q, (mechanism, packed) in enumerate(zip(layout.mechanisms, reports, strict=True)):
-        mechanism.report.combine(states[2 + q], _counted(mechanism, packed))
+        mechanism.report.merge(states[2 + q], _tally_packed(mechanism, packed))
         states[0][q] += len(packed)
     for i, (a, b) in enumerate(layout.pairs):
         states[1][i] += int((asked[:, a] & asked[:, b]).sum())
 
 
-def count_groups(
+def tally_groups(
     layout: SurveyLayout,
     reports: Sequence[NDArray[np.uint8]],
     asked: NDArray[np.bool_],
@@ -128,7 +128,7 @@ def count_groups(
     Parameters
     ----------
     layout, reports, asked
-        As for `count_rows`.
+        As for `tally_rows`.
     members : ndarray of uint32, shape (n,)
         Number of the group of each person.
     states : list of ndarray
@@ -141,16 +141,16 @@ def count_groups(
         states[1][:, i] += np.bincount(members[asked[:, a] & asked[:, b]], minlength=len(states[1]))
 
 
-def _counted(mechanism: Mechanism, packed: NDArray[np.uint8]) -> AnyArray:
+def _tally_packed(mechanism: Mechanism, packed: NDArray[np.uint8]) -> AnyArray:
     """Return the counts of packed reports to one question, after a check."""
-    return mechanism.report.count(mechanism.report.arrange(mechanism.report.unpack(packed)))
+    return mechanism.report.tallied(mechanism.report.arrange(mechanism.report.unpack(packed)))
 
 
 def _no_counts(layout: SurveyLayout) -> list[AnyArray]:
     return [np.zeros(shape, dtype) for shape, dtype in layout.state_layouts]
 
 
-def _count_messages(layout: SurveyLayout, data: Any, ends: NDArray[np.int64]) -> tuple[list[AnyArray], int]:
+def _tally_messages(layout: SurveyLayout, data: Any, ends: NDArray[np.int64]) -> tuple[list[AnyArray], int]:
     """Count joined messages: one pass checks them and collects the reports of each question."""
     sizes = np.array(layout.sizes, np.int64)
     questions, packed, fault = split_messages(data, ends, layout.head, sizes, layout.answers)
@@ -163,11 +163,11 @@ def _count_messages(layout: SurveyLayout, data: Any, ends: NDArray[np.int64]) ->
     states = _no_counts(layout)
     reports = [part.reshape(-1, size) for part, size in zip(packed, sizes, strict=True)]
     with _named(layout, reports, lambda q: (questions == q).any(axis=1), "that at index"):
-        count_rows(layout, reports, asked, states)
+        tally_rows(layout, reports, asked, states)
     return states, len(asked)
 
 
-def _count_tables(layout: SurveyLayout, reports: Any) -> tuple[list[AnyArray], int]:
+def _tally_tables(layout: SurveyLayout, reports: Any) -> tuple[list[AnyArray], int]:
     """Count Arrow tables of reports, batch by batch."""
     pa = optional("pyarrow", "files")
     try:
@@ -179,18 +179,18 @@ def _count_tables(layout: SurveyLayout, reports: Any) -> tuple[list[AnyArray], i
         check_table_schema(layout.label.schema, "survey", reader.schema)
         _require_names(reports, reader.schema)
         for batch in reader:
-            counted, people = count(layout, batch.column(COLUMN))
-            combine(layout, states, counted)
+            counted, people = tally(layout, batch.column(COLUMN))
+            merge(layout, states, counted)
             n += people
         return states, n
     _check_schema(layout, reader.schema)
     for batch in reader:
-        _count_batch(layout, batch, states, n)
+        _tally_batch(layout, batch, states, n)
         n += batch.num_rows
     return states, n
 
 
-def _count_batch(layout: SurveyLayout, batch: Any, states: list[AnyArray], first: int) -> None:
+def _tally_batch(layout: SurveyLayout, batch: Any, states: list[AnyArray], first: int) -> None:
     """Add a batch of a table, whose first row has the number `first`, to counts."""
     rows = batch.num_rows
     labels = set(batch.column(LABEL).unique().to_pylist())
@@ -212,7 +212,7 @@ def _count_batch(layout: SurveyLayout, batch: Any, states: list[AnyArray], first
         row = int(np.argmax(answers != layout.answers))
         raise ValueError(f"reports must have {layout.answers} answers in every row; row {first + row} does not")
     with _named(layout, reports, lambda q: asked[:, q], "row", first):
-        count_rows(layout, reports, asked, states)
+        tally_rows(layout, reports, asked, states)
 
 
 @contextmanager
@@ -261,7 +261,7 @@ def _first_invalid(mechanism: Mechanism, packed: NDArray[np.uint8]) -> int:
 
 def _are_valid(mechanism: Mechanism, packed: NDArray[np.uint8]) -> bool:
     try:
-        _counted(mechanism, packed)
+        _tally_packed(mechanism, packed)
     except ValueError:
         return False
     return True

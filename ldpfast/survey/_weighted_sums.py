@@ -107,7 +107,7 @@ class WeightedSums:
         """Return the sums with squared weights."""
         return self.reduce(self._weighted(numbers) if self.weights is None else self._weighted(numbers) * self.weights)
 
-    def count(self, numbers: AnyArray) -> Any:
+    def of_highest(self, numbers: AnyArray) -> Any:
         """Return the sums of the numbers of the symbols with the largest weight."""
         picked = self.pick(numbers)
         return self.reduce(picked if self.weights is None else picked * (self.weights == self.highest))

@@ -152,7 +152,7 @@ def test_the_held_position_of_a_newton_step(table):
     assert found[0].n == found[1].n == server.n + N
     np.testing.assert_allclose(found[0].estimate().value, found[1].estimate().value, rtol=1e-9)
     task = new_job(server, column=["a", "b", "y"], by=None, person="id", key=SECRET, clip=False)
-    one = conduct(task, None, lambda job: job.count(people, 0), lambda: N)
+    one = conduct(task, None, lambda job: job.collect(people, 0), lambda: N)
     np.testing.assert_allclose(found[0].estimate().value, one.estimate().value, rtol=1e-9)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ldpfast._finite_field import table_field as field
-from ldpfast.mechanisms._hyperplanes import count_vectors, first_point, multiples, point_multiples
+from ldpfast.mechanisms._hyperplanes import draw_vector_counts, first_point, multiples, point_multiples
 from ldpfast.mechanisms._projective_space import Geometry
 
 from ..support.statistics import ALPHA, assert_counts, normal_margin
@@ -43,7 +43,7 @@ def test_two_people_have_uniform_vectors_in_each_hyperplane(order, length):
         assert len(members) == order ** (length - 1)
         found: Counter = Counter()
         for _ in range(draws):
-            counts = count_vectors(generator, space, length, planes, 0)
+            counts = draw_vector_counts(generator, space, length, planes, 0)
             assert counts.shape == (order**length,)
             found[tuple(np.repeat(np.arange(len(counts)), counts).tolist())] += 1
         expected = Counter(tuple(sorted(pair)) for pair in itertools.product(members.tolist(), repeat=2))
@@ -60,7 +60,7 @@ def test_many_people_are_uniform_in_each_hyperplane(order, length):
     planes = np.zeros((len(points), order), np.int64)
     planes[:, :] = np.random.default_rng(SEED).integers(people, 2 * people, planes.shape)
     free = 3 * people
-    counts = count_vectors(np.random.default_rng(SEED), space, length, planes, free)
+    counts = draw_vector_counts(np.random.default_rng(SEED), space, length, planes, free)
     assert counts.sum() == planes.sum() + free
     expected = np.full(order**length, free / order**length)
     for point, row in zip(points, planes, strict=True):
@@ -69,7 +69,7 @@ def test_many_people_are_uniform_in_each_hyperplane(order, length):
 
 
 def test_no_elements():
-    assert count_vectors(np.random.default_rng(1), field(3), 0, np.zeros((0, 3), np.int64), 5).tolist() == [5]
+    assert draw_vector_counts(np.random.default_rng(1), field(3), 0, np.zeros((0, 3), np.int64), 5).tolist() == [5]
 
 
 @pytest.mark.parametrize("order, length", [(2, 3), (3, 2), (4, 3), (5, 1)])

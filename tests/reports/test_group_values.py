@@ -157,7 +157,9 @@ def test_jobs_of_engines_have_the_bytes_of_one_process(form):
     expected = survey.collect(table, by=by, rng=ldp.PersonKeys(secret, "id"))
     for seed in range(4):
         rows = np.random.default_rng(seed).permutation(n)
-        parts = [task.count(partition_in(form, table.iloc[part]), i) for i, part in enumerate(np.array_split(rows, 5))]
+        parts = [
+            task.collect(partition_in(form, table.iloc[part]), i) for i, part in enumerate(np.array_split(rows, 5))
+        ]
         merged = _job_counts.merge([_job_counts.merge(parts[3:]), _job_counts.merge(parts[:3])])
         found = task.finish(merged)
         assert found.to_bytes() == expected.to_bytes()

@@ -100,7 +100,7 @@ def test_engines_divide_people_by_several_columns():
     keys = ldp.PersonKeys(bytes(32), "id")
     job = _conduct.new_job(survey, column=None, by=["age", "region"], person="id", key=bytes(32), clip=False)
     tables = [{name: column[part] for name, column in frame.items()} for part in (slice(0, 90), slice(90, None))]
-    counts = _job_counts.merge([job.count(table, number) for number, table in enumerate(tables)])
+    counts = _job_counts.merge([job.collect(table, number) for number, table in enumerate(tables)])
     assert job.finish(counts).to_bytes() == survey.collect(frame, by=["age", "region"], rng=keys).to_bytes()
 
 

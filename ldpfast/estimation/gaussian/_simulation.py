@@ -74,7 +74,7 @@ def ask(
             piece = piece if in_place else domain.convert(piece)
             columns = piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1)
             for recipe, block, column, state in zip(recipes, blocks, columns, states, strict=True):
-                recipe.count_block(column, stream, block + first * part.slots // rows, state, check)
+                recipe.collect_block(column, stream, block + first * part.slots // rows, state, check)
         return states
 
     parts = _threads.parallel_map(work, full, unit, x.size) if full else []
@@ -82,9 +82,9 @@ def ask(
     for number, question in enumerate(questions):
         state, first = question.report.new_state(), part.first + number * part.slots
         block = blocks[number] - (-full * part.slots // rows)
-        recipes[number].count_block(tail[first : first + part.slots], stream, block, state, check)
+        recipes[number].collect_block(tail[first : first + part.slots], stream, block, state, check)
         for states in parts:
-            question.report.combine(state, states[number])
+            question.report.merge(state, states[number])
         groups.append(Group(question, aggregator_with(question, [state], sizes[number])))
     return tuple(groups)
 

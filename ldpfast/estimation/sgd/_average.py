@@ -29,7 +29,7 @@ class PositionSums(NamedTuple):
     matrix: Floats | None
 
 
-def _join(first: PositionSums, then: PositionSums) -> PositionSums:
+def _merged(first: PositionSums, then: PositionSums) -> PositionSums:
     """Combine two consecutive segments."""
     m, n = float(first.size), float(then.size)
     s1, plain1, squares1, cross1 = first.sums
@@ -122,9 +122,9 @@ class Average:
         """Number of positions that can still be added to the open segment."""
         return self._segments.room
 
-    def added(self, n: int) -> None:
+    def advance(self, n: int) -> None:
         """Count n positions that the kernel has added, at most `room`."""
-        if self._segments.add(n):
+        if self._segments.advance(n):
             self._segments.close(PositionSums(self.size, self.sums, self.matrix))
             self.sums = np.zeros_like(self.sums)
             self.matrix = None if self.matrix is None else np.zeros_like(self.matrix)
@@ -133,7 +133,7 @@ class Average:
         """Return the positions after the burn-in as one segment."""
         joined, *rest = self._segments.without_burn_in(PositionSums(self.size, self.sums, self.matrix))
         for segment in rest:
-            joined = _join(joined, segment)
+            joined = _merged(joined, segment)
         return joined
 
     @property

@@ -209,7 +209,7 @@ class GradientDescent(Sequential):
         decoded = padded(self._question.ball.decode(report)[0], self._kernel.padded)
         average, (rate,) = self._average, self._rates(self.n, 1)
         self._kernel.step(decoded, rate, average.size, self._position, average.sums, average.matrix)
-        average.added(1)
+        average.advance(1)
 
     def _rates(self, before: int, n: int) -> Floats:
         """Return the step sizes of the n people who follow `before` others."""
@@ -268,7 +268,7 @@ class GradientDescent(Sequential):
             )
             if not valid:
                 raise examples.invalid_error()
-            average.added(stop - start)
+            average.advance(stop - start)
             start = stop
         self._position, self._average = position, average
 

@@ -56,7 +56,7 @@ class FitSums(NamedTuple):
         return FitSums(origin, self.size, np.array(moments), np.array(ones))
 
 
-def join(segments: list[FitSums]) -> FitSums:
+def merged(segments: list[FitSums]) -> FitSums:
     """Combine segments into one, whose origin is the mean of the positions."""
     size = sum(segment.size for segment in segments)
     last = segments[-1].origin
@@ -74,7 +74,7 @@ def crossing(kept: FitSums, lower: float, upper: float, target: float) -> Crossi
     Parameters
     ----------
     kept : FitSums
-        Sums around the mean of the positions, as returned by `join`.
+        Sums around the mean of the positions, as returned by `merged`.
     lower, upper : float
         Range that contains the quantile.
     target : float

@@ -24,7 +24,7 @@ from ...mechanisms import Bins
 from ...mechanisms._smoothed_bins import SmoothedBins, add_offsets
 from ...results import DoubtfulWarning, Estimate, Normal
 from ..protocols import Sequential, warn_clipped_records, warn_few
-from ._local_fit import Crossing, FitSums, crossing, join
+from ._local_fit import Crossing, FitSums, crossing, merged
 from ._segments import Segments
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class MedianSGD(Sequential):
             value, rule = rounded_to(smooth.value, self.spacing), Rounded(smooth, self.spacing)
             return Estimate(float(value), smooth.stderr, self.n, self.guarantee, None, rule)
         warn_few(self.n, self.sufficient_n, "the interval of a quantile")
-        kept = join(self._segments.without_burn_in(FitSums.of(self._state, self._segments.size)))
+        kept = merged(self._segments.without_burn_in(FitSums.of(self._state, self._segments.size)))
         fit = crossing(kept, self.lower, self.upper, self._target)
         if fit is None:
             return Estimate(kept.origin, math.inf, self.n, self.guarantee, None, Normal())
@@ -290,7 +290,7 @@ class MedianSGD(Sequential):
         while start < n:
             stop = min(n, start + PIECE_ROWS, start + segments.room)
             ask(start, stop, state)
-            if segments.add(stop - start):
+            if segments.advance(stop - start):
                 segments.close(FitSums.of(state, segments.size))
                 state.open_segment()
             start = stop

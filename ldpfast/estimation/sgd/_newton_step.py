@@ -251,12 +251,12 @@ class NewtonStep(Sequential):
 
     def _apply(self, report: AnyArray) -> None:
         if self.is_held:
-            self._add_held(self._asks_hessian, report)
+            self._tally_held(self._asks_hessian, report)
         else:
             self._steps._apply(report)
             self._n += 1
 
-    def _add_held(self, is_hessian: bool, reports: AnyArray) -> None:
+    def _tally_held(self, is_hessian: bool, reports: AnyArray) -> None:
         """Add reports at the held position."""
         question = self._hessian if is_hessian else self._gradient
         rows = question.decode(reports).astype(np.float64, copy=False)
@@ -282,7 +282,7 @@ class NewtonStep(Sequential):
             setattr(part, name, np.zeros_like(getattr(self, name)))
         return part
 
-    def _add_part(self, part: NewtonStep) -> None:
+    def _merge_part(self, part: NewtonStep) -> None:
         """Add the answers of a part of the people."""
         with self._alone(part._n - self._n_steps):
             self._hessian_sum = self._hessian_sum + part._hessian_sum
@@ -336,7 +336,7 @@ class NewtonStep(Sequential):
             records = examples.records(start, stop)
             if question.domain.first_invalid(records) >= 0:
                 raise examples.invalid_error()
-            self._add_held(is_hessian, question.privatize(records, rng=stream))  # type: ignore[arg-type]
+            self._tally_held(is_hessian, question.privatize(records, rng=stream))  # type: ignore[arg-type]
             start = stop
 
     def estimate(self) -> Estimate[Floats]:

@@ -62,7 +62,7 @@ class Segments(Generic[S]):
         """Number of positions that can still be added to the open segment."""
         return (1 << self.count.bit_length()) - self.count if self.count else 1
 
-    def add(self, n: int) -> bool:
+    def advance(self, n: int) -> bool:
         """Count n more positions, at most `room`, and return whether the open segment must now be closed."""
         self.size += n
         self.count += n

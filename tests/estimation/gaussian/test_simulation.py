@@ -37,11 +37,11 @@ class RecordingPipeline:
     def __getattr__(self, name):
         return getattr(object.__getattribute__(self, "__dict__")["pipeline"], name)
 
-    def count_block(self, records, stream, block, state, check):
+    def collect_block(self, records, stream, block, state, check):
         self.records.append(records.copy())
         first = self.pipeline.first_block + block
         self.blocks += range(first, first - (-len(records) // self.kernel.rows))
-        self.pipeline.count_block(records, stream, block, state, check)
+        self.pipeline.collect_block(records, stream, block, state, check)
 
 
 @pytest.fixture

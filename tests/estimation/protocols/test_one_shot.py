@@ -85,7 +85,7 @@ def test_jobs_of_engines_give_the_estimate_of_run(problem_and_records):
     x, persons = x[:1500], np.arange(1500)
     keys = ldp.PersonKeys(bytes(32), persons, question="x")
     job = _conduct.new_job(problem, column="x", by=None, person="person", key=bytes(32), clip=False)
-    counts = [job.count(x[part], number, persons[part]) for number, part in enumerate((slice(900, None), slice(900)))]
+    counts = [job.collect(x[part], number, persons[part]) for number, part in enumerate((slice(900, None), slice(900)))]
     assert_same_estimate(job.finish(_job_counts.merge(counts)).estimate(), problem.run(x, rng=keys))
 
 

@@ -31,7 +31,7 @@ def test_segments_agree_with_direct_sums(n, full, seed, data):
             ]
             if average.matrix is not None:
                 average.matrix += totals.T @ totals
-            average.added(now)
+            average.advance(now)
             start += now
     assert average.count == n
     mean, covariance = reference.random_scaling(positions[reference.counted_from(n) :])
@@ -47,11 +47,11 @@ def test_segments_agree_with_direct_sums(n, full, seed, data):
 def test_copy_is_independent():
     average = Average((4, 32), 2)
     for _ in range(5):
-        average.added(1)
+        average.advance(1)
     twin, before = average.copy(), state_of(average)
     assert state_of(twin) == before
     twin.sums += 1
     twin.matrix += 1
-    twin.added(3)
+    twin.advance(3)
     assert state_of(average) == before
     assert average.count == 5

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpfast._core.sgd import QuantileState
-from ldpfast.estimation.sgd._local_fit import FitSums, crossing, join
+from ldpfast.estimation.sgd._local_fit import FitSums, crossing, merged
 from ldpfast.estimation.sgd._segments import Segments
 
 from ...support import reference
@@ -30,13 +30,13 @@ def test_segments_and_fit_agree_with_direct_sums(n, place, seed, data):
             start += now
             position = float(positions[start] if start < n else 0.0)
             state = QuantileState(position, start, state.origin, moments, answered_1)
-            if segments.add(now):
+            if segments.advance(now):
                 segments.close(FitSums.of(state, segments.size))
                 state.open_segment()
     assert segments.count == state.count == n
     first = reference.counted_from(n)
     kept, bits = positions[first:], ones[first:]
-    sums = join(segments.without_burn_in(FitSums.of(state, segments.size)))
+    sums = merged(segments.without_burn_in(FitSums.of(state, segments.size)))
     mean, size, moments, sums_of_ones = sums
     spread = np.ptp(positions) + 1  # the origins of the segments are positions too
     assert size == n - first

@@ -201,9 +201,9 @@ def test_parts_have_the_answers_of_one_server(noise):
         question = server._held_question(is_hessian)
         report = question.report.validate(question.privatize(record))
         for one in (parts[rng.integers(2)], whole):
-            one._add_held(is_hessian, report)
+            one._tally_held(is_hessian, report)
     for part in parts:
-        server._add_part(NewtonStep.from_bytes(part.to_bytes()))
+        server._merge_part(NewtonStep.from_bytes(part.to_bytes()))
     assert (server.n, server._hessians) == (whole.n, whole._hessians)
     assert server.n == 400
     for found, expected in zip(server._saved(), whole._saved(), strict=True):

@@ -7,7 +7,7 @@ import math
 
 from ldpfast._core.sgd import QuantileState
 from ldpfast.estimation.sgd._average import Average
-from ldpfast.estimation.sgd._local_fit import FitSums, join
+from ldpfast.estimation.sgd._local_fit import FitSums, merged
 from ldpfast.estimation.sgd._segments import Segments
 
 from ...support import reference
@@ -24,23 +24,23 @@ def test_burn_in_is_the_largest_power_of_two_up_to_a_quarter(n):
     for _ in range(n):
         for sums in (segments, average):
             assert sums.room == 2 ** math.floor(math.log2(max(sums.count, 1)) + (sums.count > 0)) - sums.count
-        if segments.add(1):
+        if segments.advance(1):
             segments.close(FitSums.of(state, segments.size))
-        average.added(1)
-    kept = join(segments.without_burn_in(FitSums.of(state, segments.size)))
+        average.advance(1)
+    kept = merged(segments.without_burn_in(FitSums.of(state, segments.size)))
     assert kept.size == average.kept == n - burn_in
 
 
 def test_copies_of_segments_and_states_are_independent():
     state, segments = QuantileState(0.0), Segments()
     for _ in range(5):
-        if segments.add(1):
+        if segments.advance(1):
             segments.close(FitSums.of(state, segments.size))
             state.open_segment()
     before = state_of([segments, state])
     twins = segments.copy(), copy.copy(state)
     assert state_of(twins) == before
-    assert twins[0].add(3)
+    assert twins[0].advance(3)
     twins[0].close(FitSums.of(QuantileState(1.0, 5, 0.0, (1.0,) * 4, (1.0,) * 3), twins[0].size))
     assert state_of([segments, state]) == before
     assert segments.count == 5
