@@ -28,6 +28,8 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
     TypeError, ValueError
         If an argument is not as documented in `dask.aggregate`.
     """
+    # First what can be asked at all, then the arguments that every job has, then what only one kind of job accepts. A job holds
+    # the description of the question as JSON, not the question, so that each task makes its own.
     if isinstance(what, NewtonStep):
         if what.n != what._n_steps:
             raise ValueError(

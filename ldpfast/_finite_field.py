@@ -68,7 +68,9 @@ class PrimeField:
 
     def inverse(self, a: AnyArray) -> AnyArray:
         """Return the elements whose products with a are 1; they are meaningless for 0."""
-        power, inverse, left = a, np.ones_like(a), self.order - 2
+        power = a
+        inverse = np.ones_like(a)
+        left = self.order - 2
         while left:
             inverse = self.multiply(inverse, power) if left & 1 else inverse
             power, left = self.multiply(power, power), left >> 1

@@ -125,7 +125,10 @@ class PersonKeys:
     def of_rows(self, rows: NDArray[np.intp]) -> PersonKeys:
         """Return the keys of some of the persons."""
         found = object.__new__(PersonKeys)
-        found._secret, found.question, found.column, found.given = self._secret, self.question, self.column, None
+        found._secret = self._secret
+        found.question = self.question
+        found.column = self.column
+        found.given = None
         assert self._persons is not None
         found._persons = self._persons.take(rows)
         return found
@@ -222,6 +225,7 @@ class Persons:
             raise TypeError("persons must be bytes in a list instead of a NumPy array of bytes, which loses zero bytes")
         if array.ndim != 1:
             raise ValueError(f"persons must have shape (n,), got shape {array.shape}")
+        # Integers of 64 bits become fields of equal length at once; texts and bytes become fields one by one.
         if array.dtype.kind in "iu" and (array.dtype != np.uint64 or not len(array) or int(array.max()) < 1 << 63):
             self.data, self.ends = _integer_fields(array.astype("<i8"))
             if unique and len(different := np.unique(array)) != len(array):

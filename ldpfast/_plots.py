@@ -15,8 +15,15 @@ from ._extras import optional
 from ._typing import Floats
 
 # The palette of Okabe and Ito, which color-blind readers can distinguish.
-BLACK, BLUE, VERMILION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
-ORANGE, PURPLE, SKY, YELLOW, GRAY = "#E69F00", "#CC79A7", "#56B4E9", "#F0E442", "#999999"
+BLACK = "#000000"
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+GREEN = "#009E73"
+ORANGE = "#E69F00"
+PURPLE = "#CC79A7"
+SKY = "#56B4E9"
+YELLOW = "#F0E442"
+GRAY = "#999999"
 CURVES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, BLACK)
 LINES, MARKERS = ("-", "--", ":", "-."), "osD^v"  # other styles tell curves apart where colors do not
 ROW, COLUMN = 0.16, 0.45  # inches that a row of text and a column of short text need

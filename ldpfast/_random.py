@@ -65,7 +65,9 @@ class Words:
     """
 
     def __init__(self, stream: Stream, block: int) -> None:
-        self._stream, self._block, self._used = stream, block, 0
+        self._stream = stream
+        self._block = block
+        self._used = 0
 
     def uint64(self, n: int) -> NDArray[np.uint64]:
         """Return the next n uniform words of 64 bits.
@@ -135,7 +137,9 @@ class Randomness:
     def keep(self, rng: RNGLike, stream: Stream) -> None:
         """Keep the stream of a call that succeeded."""
         if rng is not None:
-            self._rng, self._stream, self._process = rng, stream, os.getpid()
+            self._rng = rng
+            self._stream = stream
+            self._process = os.getpid()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle no key: an int or a `SeedSequence` continues its stream after a copy, a generator starts a new one."""

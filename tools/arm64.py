@@ -22,7 +22,9 @@ from distributions import build_sdist, repair_wheel, run, unpack_sdist
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "arm64"
-SYSTEM, SITE, APT = BUILD / "root", BUILD / "site", BUILD / "apt"
+SYSTEM = BUILD / "root"
+SITE = BUILD / "site"
+APT = BUILD / "apt"
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 PACKAGES = [f"python{VERSION}", f"libpython{VERSION}-dev", "libstdc++6"]  # the last one for NumPy
 TEST_PACKAGES = ["numpy", "scipy", "pytest", "hypothesis", "pyarrow", "scikit-learn"]

@@ -13,7 +13,9 @@ def main() -> int:
     if not is_x86_64():
         print("baseline: not checked, this is not x86-64")
         return 0
-    wide, bad, objects = 0, set(), set()
+    wide = 0
+    bad = set()
+    objects = set()
     for where, name, line in instructions():
         objects.add(where)
         if re.search(r"%[yz]mm", line):

@@ -38,7 +38,9 @@ def start() -> subprocess.Popen[str]:
 
 def fuzz(engine: subprocess.Popen[str], target: str, seconds: float, seed: int) -> bool:
     """Fuzz a target for some seconds and print one line; return whether it kept its contract."""
-    kept, found, log = BUILD / "corpus" / target, BUILD / "found", BUILD / f"{target}.log"
+    kept = BUILD / "corpus" / target
+    found = BUILD / "found"
+    log = BUILD / f"{target}.log"
     for folder in (kept, found):
         folder.mkdir(parents=True, exist_ok=True)
     options = [f"-max_total_time={max(1, round(seconds))}", f"-seed={seed}", f"-artifact_prefix={found}/{target}-"]

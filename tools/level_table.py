@@ -23,7 +23,9 @@ from ldpfast import _plots
 from ldpfast.survey import Choice, CrossAnswer, Survey, YesNo, two_sample
 from ldpfast.survey._shares import Shares
 
-LABELS, PEOPLE, EPSILONS = (2, 5, 30, 200, 1000), (20, 200, 2000, 20_000, 1_000_000, 10_000_000), (0.25, 1.0, 2.0, 8.0)
+LABELS = (2, 5, 30, 200, 1000)
+PEOPLE = (20, 200, 2000, 20_000, 1_000_000, 10_000_000)
+EPSILONS = (0.25, 1.0, 2.0, 8.0)
 LEVEL = 0.05
 FEW_RUNS = 100
 MANY = 100  # labels from which on tests that draw reports, and of independence, are simulated less often

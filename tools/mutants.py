@@ -121,7 +121,9 @@ def python_tokens(text: str) -> list[Token]:
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found, statement, formatted = [], [], 0
+    found = []
+    statement = []
+    formatted = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         name = tokenize.tok_name[token.type]
         formatted += (name == "FSTRING_START") - (name == "FSTRING_END")

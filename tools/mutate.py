@@ -426,7 +426,8 @@ def main() -> int:
             waiting = {pool.submit(job.judge, mutant): mutant for mutant in chosen}
             try:
                 for future in as_completed(waiting):
-                    mutant, (outcome, noticed, seconds) = waiting[future], future.result()
+                    mutant = waiting[future]
+                    outcome, noticed, seconds = future.result()
                     outcomes[mutant] = outcome
                     print(f"{outcome} in {seconds:.0f} s: {mutant}{' BY ' * bool(noticed)}{noticed}", flush=True)
             except KeyboardInterrupt:

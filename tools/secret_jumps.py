@@ -30,7 +30,10 @@ def main() -> int:
     if not is_x86_64():
         print("secret jumps: not checked, this is not x86-64")
         return 0
-    seen, bad, before, compared = set(), [], ("", ""), False
+    seen = set()
+    bad = []
+    before = ("", "")
+    compared = False
     for where, name, line in instructions():
         compared = compared and (where, name) == before
         before = where, name

@@ -30,7 +30,9 @@ Floats = NDArray[np.float64]
 
 def best_values(epsilon: float, codes: int, width: int) -> Floats | None:
     """Return the positive half of the antisymmetric values that minimize the largest variance, the outermost first."""
-    odds, half, steps = math.exp(epsilon), codes // 2, codes - width
+    odds = math.exp(epsilon)
+    half = codes // 2
+    steps = codes - width
     each = 1 / (codes + (odds - 1) * width)
     signs = np.zeros((codes, half))
     for j in range(half):

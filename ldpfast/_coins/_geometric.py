@@ -69,7 +69,9 @@ def alias_table(weights: WeightGroup, width: int = 128) -> tuple[list[int], list
     """
     n = len(weights)
     capacity = (1 << width) // n
-    left, threshold, alias = list(weights), [0] * n, list(range(n))
+    left = list(weights)
+    threshold = [0] * n
+    alias = list(range(n))
     small, large = [v for v in range(n) if left[v] < capacity], [v for v in range(n) if left[v] > capacity]
     while small:
         v, other = small.pop(), large[-1]
@@ -96,7 +98,9 @@ def geometric_error(groups: tuple[WeightGroup, ...], carry: int, digits: int, wi
     whole = Decimal(1 << width)
     total = abs(_log_ratio(Decimal(carry) / whole * (rate * (1 << digits)).exp()))
     for j, weights in enumerate(groups):
-        step, power, errors = (rate * (1 << GROUP_DIGITS * j)).exp(), Decimal(1), []
+        step = (rate * (1 << GROUP_DIGITS * j)).exp()
+        power = Decimal(1)
+        errors = []
         for w in weights:
             errors.append(_log_ratio(Decimal(w) / Decimal(weights[0]) * power))
             power *= step

@@ -39,7 +39,9 @@ def subset_sampler(sizes: tuple[int, ...]) -> SubsetSampler:
     for size, total in zip(sizes, accumulate(sizes), strict=True):
         before = counts[-1]
         counts.append([_at(before, k) + before[max(k - size, 0)] for k in range(total + 1)])
-        row, higher, lower = [], [], []
+        row = []
+        higher = []
+        lower = []
         for k, patterns in enumerate(counts[-1]):
             without, member = _at(before, k), before[max(k - size, 0)]
             heads = min(max((member << 64) // patterns, 1), WORD - 1) if without else WORD

@@ -251,7 +251,9 @@ def _stream(frame: Any, names: Sequence[str]) -> Iterator[Piece]:
     require_columns(names, schema.names)
     if batches is None:
         batches = frame.select(names).to_batches()
-    start, waiting, kept = 0, 0, []
+    start = 0
+    waiting = 0
+    kept = []
 
     def piece(table: Any, first: int) -> Piece:
         return Piece(first, table.num_rows, {name: _joined(table.column(name)) for name in names})
@@ -267,7 +269,9 @@ def _stream(frame: Any, names: Sequence[str]) -> Iterator[Piece]:
         for stop in _cuts([part.num_rows for part in kept], whole):
             yield piece(table.slice(at, stop - at), start + at)
             at = stop
-        kept, start, waiting = table.slice(whole).to_batches(), start + whole, waiting - whole
+        kept = table.slice(whole).to_batches()
+        start = start + whole
+        waiting = waiting - whole
     if waiting:
         yield piece(pa.Table.from_batches(kept), start)
 

@@ -84,7 +84,9 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
     """
 
     def __init__(self, design: Any, *, C: float = 1.0, fit_intercept: bool = True) -> None:  # noqa: N803
-        self.design, self.C, self.fit_intercept = design, C, fit_intercept
+        self.design = design
+        self.C = C
+        self.fit_intercept = fit_intercept
 
     def fit(self, X: Any, reports: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
         """Fit the model.

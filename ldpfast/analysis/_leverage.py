@@ -74,7 +74,9 @@ def jackknife_covariance(
             yield part, x, influence, leverage, 1 - 2 * leverage + (x @ square * x).sum(axis=1)
 
     units, highest = rows.to_units.T, (0.0, 0)
-    covariance, trace, own = np.zeros((size, size)), np.zeros(size), np.zeros(size)
+    covariance = np.zeros((size, size))
+    trace = np.zeros(size)
+    own = np.zeros(size)
     for part, x, influence, leverage, diagonal in pieces():
         scores = influence * residuals(part, x)[:, np.newaxis]
         covariance += scores.T @ scores

@@ -115,6 +115,8 @@ class RandomizedLinear(Regression):
         numbers = read_clusters(clusters, n, size + 1, given)
         sample = Sample.of(n, given, numbers)
         rows, w = rows.standardized(), np.ones(n) if given is None else given
+        # Least squares on the decoded reports: the normal equations are summed over parts of the rows, which are standardized
+        # so that the equations are well conditioned. The coefficients return to the units of the columns at the end.
         gram, right = np.zeros((size, size)), np.zeros(size)
         for part in rows.parts():
             x = rows.block(part)
@@ -133,9 +135,14 @@ class RandomizedLinear(Regression):
             errors, freedom = "sandwich of clusters", np.asarray(freedom_of(sample, size))
             cov = bread @ squared_scores(scores, size, numbers) @ bread * ((people - 1) / (people - size))
         units = rows.to_units
-        self.names, self.n, self._errors, self._freedom = rows.names, people, errors, freedom
+        self.names = rows.names
+        self.n = people
+        self._errors = errors
+        self._freedom = freedom
         self.params, self.cov = np.asarray(units @ params, np.float64), np.asarray(units @ cov @ units.T, np.float64)
-        self._rows, self._standard, self._people = rows, (params, cov), people_of(decoded)
+        self._rows = rows
+        self._standard = (params, cov)
+        self._people = people_of(decoded)
         return self
 
     def predict(self, X: Any) -> Estimate[Floats]:  # noqa: N803

@@ -136,20 +136,28 @@ class RandomizedLogit(Regression):
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
         names = self._answers.coefficient_names(rows.names)
+        # The likelihood is maximized for standardized columns. Weights or clusters replace the inverse of the information by a
+        # sandwich; coefficients and covariance then return to the units of the columns.
         params, bread, llf = self._maximum(likelihood, names)
         if weights is None and numbers is None:
-            cov, self._errors, self._freedom = bread, OBSERVED, math.inf
+            cov = bread
+            self._errors = OBSERVED
+            self._freedom = math.inf
         else:
             self._errors = "sandwich" if numbers is None else "sandwich of clusters"
             cov = bread @ squared_scores(likelihood.scores(params), params.size, numbers, sample.n) @ bread
             self._freedom = freedom_of(sample, len(rows.names))
         units = standard.to_units
-        self.names, self.llf, self.n = names, llf, sample.n
+        self.names = names
+        self.llf = llf
+        self.n = sample.n
         whole = np.kron(np.eye(len(params)), units)
         self.params, self.cov = params @ units.T, np.asarray(whole @ cov @ whole.T, np.float64)
         if len(params) == 1:
             self.params = self.params[0]
-        self._likelihood, self._rows, self._standard = likelihood, standard, (params, cov)
+        self._likelihood = likelihood
+        self._rows = standard
+        self._standard = (params, cov)
         self._people = people_of(likelihood.codes)
         return self
 
@@ -291,7 +299,8 @@ class RandomizedLogit(Regression):
         """
         require_one_index({"X": X, "weights": weights})
         rows, k = self._read(X), len(self.categories)
-        x, (params, covariance) = rows.block(slice(None)), self._standard
+        x = rows.block(slice(None))
+        params, covariance = self._standard
         shares = self._likelihood.shares(x, params)
         # slopes[i, y, z]: derivative of share y of person i with respect to the log-odds of category z + 1
         slopes = shares[:, :, np.newaxis] * (np.eye(k)[:, 1:] - shares[:, np.newaxis, 1:])
@@ -323,6 +332,8 @@ class RandomizedLogit(Regression):
         full = np.vstack([np.zeros(params.shape[1]), params])
         columns, n = params.shape[1], len(rows)
         effects, slopes = np.zeros((k, columns)), np.zeros((k, columns, k, columns))
+        # `effects` sums p_y (beta_yj - mean beta_j) over the people, and `slopes` its derivatives by the coefficients, in three
+        # terms: of p_y, of the mean through the shares, and of the coefficients themselves.
         for part in rows.parts():
             x = rows.block(part)
             shares = self._likelihood.shares(x, params)

@@ -70,7 +70,9 @@ def maximum(likelihood: SmoothLikelihood, start: Floats) -> tuple[Floats, Likeli
                 break
         else:
             return None
-        params, found, observed = moved, after, near
+        params = moved
+        found = after
+        observed = near
         if length < CONVERGED:
             last = found if observed else likelihood.sums(params, observed=True)
             return (params, last) if _is_positive(last.information) else None

@@ -100,6 +100,8 @@ class Mixture:
         classes, columns = self.answers.shape
         outcome, deviation = slice(self.coefficients), self.coefficients
         information = np.zeros((self.size, self.size))
+        # First the information of the outcome, a mean over the possible answers with their posterior probabilities; then that
+        # of the answers, as in a multinomial logit model.
         for z, (both, cross, own) in enumerate(people.curvatures):
             weight = w * people.posterior[:, z]
             category = np.broadcast_to(np.eye(classes + 1)[z, 1:], (len(x), classes))
@@ -135,7 +137,11 @@ class Mixture:
         shares = answers.shares(x, params[first:].reshape(answers.shape))
         middle, effects = x @ params[:columns], np.concatenate([[0.0], params[columns : self.coefficients]])
         spread = math.exp(np.clip(params[self.coefficients], -LARGEST, LARGEST)) if self.linear else 1.0
-        scores, curvatures, densities = [], [], []
+        scores = []
+        curvatures = []
+        densities = []
+        # For every possible answer z: the density of the outcome if z is the true answer, its gradient and its second
+        # derivatives. The posterior is proportional to the prior share, the probability of the report, and this density.
         for z, effect in enumerate(effects):
             eta = middle + effect
             score = np.zeros((len(x), self.size))

@@ -141,6 +141,8 @@ class RandomizedPredictor(Regression):
         classes, columns = likelihood.shape
         numbers = read_clusters(clusters, len(rows), columns + classes + 1, likelihood.weights)
         sample = Sample.of(len(rows), likelihood.weights, numbers)
+        # The likelihood is maximized for standardized rows and outcomes; `own` is the linear map of the parameters back to the
+        # units of the columns and of the outcome, which also transforms their covariance.
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
         names = (*rows.names, *(f"answer: {category}" for category in self.categories[1:]))
@@ -152,7 +154,10 @@ class RandomizedPredictor(Regression):
         mixture = Mixture(likelihood, (y - center) / unit, linear)
         params, sums = self._maximum(mixture)
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
-        self.names, self._errors, self._freedom, cov = names, OBSERVED, math.inf, bread
+        self.names = names
+        self._errors = OBSERVED
+        self._freedom = math.inf
+        cov = bread
         if weights is not None or numbers is not None:
             self._errors = "sandwich" if numbers is None else "sandwich of clusters"
             cov = bread @ squared_scores(mixture.scores(params), params.size, numbers, sample.n) @ bread
@@ -195,7 +200,8 @@ class RandomizedPredictor(Regression):
                 "X and reports must be of enough people, got too few for the moments of the answer: a category may be too "
                 "rare. Use fewer covariates or more people"
             )
-        (params, cov), columns = found, likelihood.shape[1]
+        params, cov = found
+        columns = likelihood.shape[1]
         own = np.eye(len(params))
         own[:columns, :columns] = likelihood.rows.to_units
         self.params, self.cov = unit * own @ params, np.asarray(unit**2 * own @ cov @ own.T, np.float64)
@@ -203,7 +209,9 @@ class RandomizedPredictor(Regression):
         if self.intercept:
             self.params[0] += center
             standardized[0] += center
-        self.n, self._rows, self._standard = sample.n, likelihood.rows, (standardized, cov * unit**2)
+        self.n = sample.n
+        self._rows = likelihood.rows
+        self._standard = (standardized, cov * unit**2)
         self._errors = "heteroscedasticity-consistent (HC1)" if clusters is None else "sandwich of clusters"
         self._freedom, self._people = freedom_of(sample, len(params)), people_of(likelihood.codes)
 

@@ -92,9 +92,13 @@ def profile_limits(
 
     limits = []
     for sign in (-1.0, 1.0):
-        inner, below, outer = 0.0, -z, z
+        inner = 0.0
+        below = -z
+        outer = z
         while (value := excess(sign * outer)) < 0 and outer < FARTHEST:
-            inner, below, outer = outer, value, 1.5 * outer
+            inner = outer
+            below = value
+            outer = 1.5 * outer
         root = math.inf
         if 0 <= value < math.inf:
             root = _crossing(lambda size: excess(sign * size), (inner, below), (outer, value))  # noqa: B023
@@ -115,9 +119,12 @@ def _crossing(function: Callable[[float], float], low: Point, high: Point) -> fl
     have not halved the interval.
     """
     ends = {-1: low, 1: high}  # of the points where the function is negative, and not
-    weights, last, widths = {-1: 1.0, 1: 1.0}, 0, [math.inf, math.inf]
+    weights = {-1: 1.0, 1: 1.0}
+    last = 0
+    widths = [math.inf, math.inf]
     for _ in range(MAX_STEPS):
-        (a, below), (b, above) = ends[-1], ends[1]
+        a, below = ends[-1]
+        b, above = ends[1]
         if b - a < TOLERANCE:
             break
         if STEEPEST * max(b - a, TOLERANCE) < (above if above < math.inf else 0.0) - below:

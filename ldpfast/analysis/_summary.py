@@ -13,7 +13,8 @@ from ..results import LabeledEstimate, StudentT
 
 def coefficient_table(found: LabeledEstimate, confidence: float) -> Table:
     """Return a table with one row per coefficient: its estimate, standard error, test of 0 and limits."""
-    test, (low, high) = found.test(), found.interval(confidence)
+    test = found.test()
+    low, high = found.interval(confidence)
     statistic = "t" if isinstance(found.rule, StudentT) else "z"
     columns = {"estimate": found.value, "stderr": found.stderr, statistic: test.statistic, "pvalue": test.pvalue}
     numbers = {name: np.ravel(values).tolist() for name, values in {**columns, "low": low, "high": high}.items()}

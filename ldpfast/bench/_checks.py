@@ -95,7 +95,9 @@ def check_unary(mechanism: UnaryEncoding | SubsetSelection, x: AnyArray, reports
 
 def check_response(coin: _coins.ResponseCoin, symbols: AnyArray, reports: AnyArray) -> bool:
     """Check the share of every code, and of reports that equal the record."""
-    n, p, q = len(symbols), float(coin.p), float(coin.q)
+    n = len(symbols)
+    p = float(coin.p)
+    q = float(coin.q)
     if reports.shape != symbols.shape or reports.max() >= coin.k:
         return False
     expected = q + (p - q) * np.bincount(symbols, minlength=coin.k) / n

@@ -53,7 +53,9 @@ class Machine:
             for done in [self._pool.submit(np.max, half) for half in halves]:
                 done.result()
 
-        cpu, wall, size = time.thread_time, time.perf_counter, self._source.nbytes
+        cpu = time.thread_time
+        wall = time.perf_counter
+        size = self._source.nbytes
         self.stream = min(self.stream, _timed(cpu, produce) * 1e9 / (32 * self._buffer.nbytes))
         self.copy = min(self.copy, _timed(cpu, lambda: np.copyto(self._copied, self._source)) * 1e9 / size)
         self.read = min(self.read, _timed(cpu, lambda: np.max(self._source)) * 1e9 / size)

@@ -98,6 +98,7 @@ def report(seconds: float = 50.0, json: str | None = None, targets: bool = False
     )
     print(_COLUMNS)
     print("-" * len(_COLUMNS))
+    # Every case is measured between samples of the limits of the machine, and shares the time that is left with those after it.
     machine, rows = Machine(), []
     for _ in range(max(1, int(50 * scale))):  # the first cases need fast samples too
         machine.sample()

@@ -52,7 +52,9 @@ def central_density(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, *, method:
     True
     """
     theorem = f"{BARBER}, Proposition 5,"
-    number, a, d = check_n(theorem, n), check_epsilon(theorem, epsilon), check_integer(theorem, "dim", dim)
+    number = check_n(theorem, n)
+    a = check_epsilon(theorem, epsilon)
+    d = check_integer(theorem, "dim", dim)
     _check.condition(theorem, "dim <= 50", d <= 50, dim=d)
     packed = _check.choice("method", method, ("sharp", "packing", "paper")) != "sharp"
     return bound(

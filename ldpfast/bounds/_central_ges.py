@@ -54,7 +54,9 @@ def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, *, ges: Arra
     True
     """
     theorem = f"{CHAUDHURI}, Theorem 1,"
-    number, a, d = check_n(theorem, n), check_epsilon(theorem, epsilon), _check.numbers("delta", delta)
+    number = check_n(theorem, n)
+    a = check_epsilon(theorem, epsilon)
+    d = _check.numbers("delta", delta)
     _check.condition(theorem, "0 <= delta < 1", (d >= 0) & (d < 1), delta=d)
     influence = check_scale(theorem, "ges", ges)
     if is_paper(method):

@@ -141,11 +141,9 @@ def central_mean(
     True
     """
     theorem = f"{BARBER}, Propositions 2 and 4,"
-    number, d, k = (
-        check_n(theorem, n),
-        check_integer(theorem, "dim", dim),
-        _check.numbers("moment", moment, infinite=True),
-    )
+    number = check_n(theorem, n)
+    d = check_integer(theorem, "dim", dim)
+    k = _check.numbers("moment", moment, infinite=True)
     _check.condition(theorem, "a moment > 1", k > 1, moment=k)
     _check.condition(theorem, "a moment of at most 1e6, or infinite", (k <= 1e6) | np.isinf(k), moment=k)
     r2 = check_scale(theorem, "radius", radius) ** 2

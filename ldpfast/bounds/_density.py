@@ -82,7 +82,9 @@ def density(
     True
     """
     theorem = f"{DJW}, Corollary 7,"
-    number, a, beta = check_n(theorem, n), check_epsilon(theorem, epsilon), _check.numbers("smoothness", smoothness)
+    number = check_n(theorem, n)
+    a = check_epsilon(theorem, epsilon)
+    beta = _check.numbers("smoothness", smoothness)
     c, paper = check_scale(theorem, "radius", radius), is_paper(method)
     _check.condition(theorem, "smoothness > 1/2", beta > 0.5, smoothness=beta)
     _check.condition(theorem, "smoothness of at most 100", beta <= 100, smoothness=beta)
@@ -95,7 +97,9 @@ def density(
     if _check.choice("family", family, ("sobolev", "lipschitz")) == "lipschitz":
         _check.condition(theorem, "smoothness 1 for a Lipschitz density", beta == 1, smoothness=beta)
         rate = np.minimum(c**2 / 12, c / np.sqrt(number * a**2))
-        lower, upper, plain = _tents(number, c, capacity, tight), _histogram(number, a, c), _histogram_plain(number, c)
+        lower = _tents(number, c, capacity, tight)
+        upper = _histogram(number, a, c)
+        plain = _histogram_plain(number, c)
         below, above = "tents", "HistogramDensity with the best number of bins"
     else:
         _check.condition(theorem, "a radius in [1e-6, 1e6]", (c >= 1e-6) & (c <= 1e6), radius=c)

@@ -16,7 +16,9 @@ from ._tools import (
 )
 
 # Of `GaussianMean`: kappa that the search gets if possible, and at least, and its least share of the people.
-TARGET_KAPPA, SAFE_KAPPA, MIN_SHARE = 12.0, 8.0, 0.15
+TARGET_KAPPA = 12.0
+SAFE_KAPPA = 8.0
+MIN_SHARE = 0.15
 MIN_BETA = 0.001  # below, failures of the search are a large share of all errors
 
 
@@ -83,7 +85,9 @@ def gaussian_mean(
     from scipy.special import ndtr, ndtri
 
     theorem = "Joseph, Kulkarni, Mao, Wu 2019, the lower bound,"
-    number, a, s = check_n(theorem, n), check_epsilon(theorem, epsilon), check_scale(theorem, "sigma", sigma)
+    number = check_n(theorem, n)
+    a = check_epsilon(theorem, epsilon)
+    s = check_scale(theorem, "sigma", sigma)
     tail, paper = _check.numbers("beta", beta), is_paper(method)
     largest = 0.25 if paper else 0.5
     _check.condition(theorem, f"beta in (0, {largest:g})", (tail > 0) & (tail < largest), beta=tail)

@@ -74,7 +74,9 @@ def logistic(
     'squared error'
     """
     theorem = f"{DJW}, Corollary 6,"
-    number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)
+    number = check_n(theorem, n)
+    d = check_integer(theorem, "dim", dim)
+    a = check_epsilon(theorem, epsilon)
     r2, paper = check_scale(theorem, "radius", radius) ** 2, is_paper(method)
     # Corners are +-t in each coordinate, t <= 1 / d. The scores have variance 4 sinh(t / 2)^2, and the divergences are
     # t tanh(t / 2).

@@ -72,7 +72,9 @@ def mean_l2(
     [True, True]
     """
     theorem = f"{DJW}, Corollary 4,"
-    number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)
+    number = check_n(theorem, n)
+    d = check_integer(theorem, "dim", dim)
+    a = check_epsilon(theorem, epsilon)
     r2 = check_scale(theorem, "radius", radius) ** 2
     if is_paper(method):
         effective = number * excess(a) ** 2

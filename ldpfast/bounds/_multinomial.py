@@ -107,7 +107,9 @@ def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, method: str =
     365
     """
     theorem = "Duchi, Jordan, Wainwright 2013, Theorem 1,"
-    number, cells, a = check_n(theorem, n), check_integer(theorem, "k", k, 2), check_epsilon(theorem, epsilon)
+    number = check_n(theorem, n)
+    cells = check_integer(theorem, "k", k, 2)
+    a = check_epsilon(theorem, epsilon)
     pairs, paper = np.floor(cells / 2), is_paper(method)
     factor = information_factor(a) if paper else capacity(a)
     # For m pairs of categories, the bound is 1 / (2 m) sup of c^2 (1 - TV), where the divergence is at most

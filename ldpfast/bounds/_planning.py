@@ -27,6 +27,8 @@ def _goal(target: Any, error: float, confidence: float | None, fixed: dict[str, 
 
     goal = _check.positive("error", error)
     confidence = None if confidence is None else _check.probability("confidence", confidence)
+    # A mechanism has a standard error, times the normal quantile of the confidence. A bound has an expected error, which
+    # becomes one with a confidence by its parameter beta, if it has one, or by Markov's inequality.
     if isinstance(target, Mechanism):
         _check.keywords("sample_size of a mechanism", fixed, ())
         z = 1.0

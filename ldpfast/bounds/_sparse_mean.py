@@ -72,7 +72,9 @@ def sparse_mean(
     True
     """
     theorem = f"{DJW}, Corollary 5,"
-    number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)
+    number = check_n(theorem, n)
+    d = check_integer(theorem, "dim", dim)
+    a = check_epsilon(theorem, epsilon)
     r2 = check_scale(theorem, "radius", radius) ** 2
     factor = information_factor(a) / d
     if not is_paper(method):

@@ -113,6 +113,8 @@ def make_plan(
         raise ValueError("--confidence must be left out without --error")
     solved, least = PROBLEMS[problem], None
     function, has_beta = solved.bound, "beta" in solved.optional
+    # The missing one of the three is computed from the upper bound. The lower bound then says how many people every procedure
+    # needs, and the comparison which mechanisms of the library come close.
     if n is None:
         assert error is not None
         n = sample_size(function, error, confidence=confidence, epsilon=epsilon, **fixed)

@@ -45,7 +45,9 @@ def two_points(n: Floats, a: Floats, power: Floats, *, sparse: bool) -> Floats:
     value = np.maximum(
         value, 1 - np.minimum(from_deficit(n, deficit(a, np.ones(()))), 1.0)
     )  # the farthest distributions
-    linear, root, square, exponent = *deficit_inverse_coefficients(a), t**2, 0.5 / n
+    linear, root = deficit_inverse_coefficients(a)
+    square = t**2
+    exponent = 0.5 / n
     for s in DISTANCES:
         y = -np.expm1(math.log1p(-(s**2)) * exponent)  # deficit at which the n reports are s apart, see `from_deficit`
         shrunk = np.minimum(1.0, y / square)  # by the contraction of the Hellinger distance

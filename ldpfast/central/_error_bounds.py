@@ -62,7 +62,8 @@ def smooth_sensitivity_error(
     >>> 0 < error < 0.1
     True
     """
-    n, (low, high) = _check.people("n", n), _check.interval(lower, upper)
+    n = _check.people("n", n)
+    low, high = _check.interval(lower, upper)
     scale, beta = calibrate(epsilon, delta=_check.probability("delta", delta))
     eta = (1 - _check.probability("confidence", confidence)) / 2
     change = _check.real("sensitivity", sensitivity)
@@ -186,9 +187,12 @@ def m_estimate_sample_size(
     >>> central.m_estimate_sample_size("logistic", 0.1, epsilon=1.0, slope=0.4, lower=0, upper=10) < 100_000
     True
     """
-    psi, epsilon, error = as_psi(psi), check_epsilon(epsilon), _check.positive("error", error)
+    psi = as_psi(psi)
+    epsilon = check_epsilon(epsilon)
+    error = _check.positive("error", error)
     _check.choice("prior", prior, PRIORS)
-    slope, (low, high) = _check.positive("slope", slope), _check.interval(lower, upper)
+    slope = _check.positive("slope", slope)
+    low, high = _check.interval(lower, upper)
     eta = (1 - _check.probability("confidence", confidence)) / 3
     peak = _check.plain(peak)
     if not peak > 0:
@@ -255,7 +259,9 @@ def quantile_error(
     >>> round(central.quantile_error(10_000, epsilon=1.0, density=(0.1, 0.4), lower=0, upper=10), 3)
     0.324
     """
-    n, epsilon, (low, high) = _check.people("n", n), check_epsilon(epsilon), _check.interval(lower, upper)
+    n = _check.people("n", n)
+    epsilon = check_epsilon(epsilon)
+    low, high = _check.interval(lower, upper)
     eta = (1 - _check.probability("confidence", confidence)) / 2
     least, largest = (_check.positive("density", f) for f in density)
     if least > largest:

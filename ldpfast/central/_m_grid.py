@@ -51,7 +51,9 @@ class PublicGrids:
     """
 
     def __init__(self, psi: Psi, prior: Prior, size: int) -> None:
-        self.psi, self.prior, self.size = psi, prior, size
+        self.psi = psi
+        self.prior = prior
+        self.size = size
         self.of_difference = psi.of_difference and prior.name == "uniform"
         cells = (FINER if self.of_difference else 1) * (size - 1)
         start, stop = prior.ends

@@ -90,7 +90,10 @@ class MonotoneEM:
     """
 
     def __init__(self, total: Sum, kappa: float, prior: Prior) -> None:
-        self.total, self.kappa, self.prior, self.evaluations = total, kappa, prior, 0
+        self.total = total
+        self.kappa = kappa
+        self.prior = prior
+        self.evaluations = 0
         self.phi = np.linspace(*prior.ends, 2 * SPLITS + 1)
         self.exponent = self._exponent(self.phi)
         while not self._is_tight():

@@ -21,7 +21,9 @@ class PublicGrid:
     """
 
     def __init__(self, lower: float, upper: float, prior: str) -> None:
-        self.lower, self.upper, self.cauchy = lower, upper, prior == "cauchy"
+        self.lower = lower
+        self.upper = upper
+        self.cauchy = prior == "cauchy"
 
     def indices(self, x: AnyArray, nan: str) -> NDArray[np.uint32]:
         """Return the indices of the grid points nearest to the records."""

@@ -153,7 +153,9 @@ def _largest_beta(epsilon: float, delta: float, scale: float, relative: float) -
     """Return the largest beta with laplace_delta <= delta, rounded down by bisection up to a relative error."""
     if delta == 0:
         return 0.0
-    e, d, s = Decimal(epsilon), Decimal(delta), Decimal(scale)
+    e = Decimal(epsilon)
+    d = Decimal(delta)
+    s = Decimal(scale)
     low, high = 0.0, epsilon / (2 * (1 - math.log(delta)))
     while _delta(e, s, Decimal(high)) <= d:
         low, high = high, 2 * high

@@ -188,8 +188,10 @@ def trimmed_mean(
     >>> bool(abs(estimate.value - 5) < 0.1)
     True
     """
-    trim, (low, high) = trim_share(trim), _check.interval(lower, upper)
-    grid, (scale, beta) = PublicGrid(low, high, "uniform"), _calibrate_rounded(epsilon, delta)
+    trim = trim_share(trim)
+    low, high = _check.interval(lower, upper)
+    grid = PublicGrid(low, high, "uniform")
+    scale, beta = _calibrate_rounded(epsilon, delta)
     data = SortedRecords.on_grid(x, grid, nan)
     m = trimmed(trim, data.n)
     kept = data.n - 2 * m

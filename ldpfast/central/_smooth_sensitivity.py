@@ -28,7 +28,10 @@ class SortedRecords:
     """
 
     def __init__(self, records: AnyArray, lower: float, upper: float, negligible: float = 0.0) -> None:
-        self.records, self.lower, self.upper, self.n = records, lower, upper, len(records)
+        self.records = records
+        self.lower = lower
+        self.upper = upper
+        self.n = len(records)
         self.negligible = negligible
 
     @classmethod
@@ -268,7 +271,8 @@ def smooth_sensitivity_mean(x: ArrayLike, beta: float, lower: float, upper: floa
     >>> round(central.smooth_sensitivity_mean([1.0, 2.0, 3.0], 0.1, 0, 10), 3)  # not private
     3.016
     """
-    beta, (low, high) = check_beta(beta), _check.interval(lower, upper)
+    beta = check_beta(beta)
+    low, high = _check.interval(lower, upper)
     records = _curator_records.numbers(x, low, high, nan)
     largest = max(float(records.max()) - low, high - float(records.min()), math.exp(-beta) * (high - low))
     return largest / len(records)

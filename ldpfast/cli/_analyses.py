@@ -34,7 +34,10 @@ READERS = {  # functions of pandas
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to a parser."""
+    """Add the command to a parser.
+
+    Each option names a column of the file, or says how the answers were randomized.
+    """
     analyze = commands.add_parser(
         "analyze",
         help="prevalence and regression of answers that people randomized with a die, cards or a second question",
@@ -80,6 +83,8 @@ def _analyze(arguments: argparse.Namespace) -> int:
     reports = rows[arguments.outcome].to_numpy()
     weights = None if arguments.weights is None else rows[arguments.weights].to_numpy()
     clusters = None if arguments.clusters is None else rows[arguments.clusters].to_numpy()
+    # `found` collects what is printed as JSON, `lines` the same as text: the prevalence of all people, of groups, and the
+    # model.
     prevalences = {"prevalence": design.prevalence(reports, weights=weights, clusters=clusters)}
     n = prevalences["prevalence"].n
     found: dict[str, Any] = {"design": design.name, "epsilon": design.epsilon, "n": n, "left_out": left_out}
@@ -126,6 +131,8 @@ def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
     used = [name for name in chosen.values() if name is not None]
     formula = None if arguments.formula is None else Formula.of(arguments.formula, list(frame.columns))
     inside = [] if formula is None else sorted(formula.names)
+    # The names of columns are checked first, then what the formula holds, then missing values; incomplete rows are left out
+    # last.
     for option, name in [*chosen.items(), *(("formula", name) for name in inside)]:
         if name is not None and name not in frame.columns:
             raise ValueError(
@@ -184,6 +191,7 @@ def _frame(name: str) -> Any:
     if READERS[kind] != "read_csv":
         options = {"lines": True} if READERS[kind] == "read_json" else {}
         return getattr(pandas, READERS[kind])(data, **options)
+    # A CSV file is read twice: pandas renames columns of the same name, so that the names are checked in the first row itself.
     packed = {"compression": "gzip" if kind.endswith(".gz") else None}
     try:
         with warnings.catch_warnings():

@@ -19,7 +19,10 @@ SURVEY_ONLY = ("html", "compare", "alpha", "power", "shares", "response")
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to a parser."""
+    """Add the command to a parser.
+
+    Problems have different parameters: there is one option for each name of a parameter, whose help lists its problems.
+    """
     plan = commands.add_parser(
         "plan",
         help="sample-size planning: people, epsilon or error of a problem and its lower bounds; or the precision of a survey",

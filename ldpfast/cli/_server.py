@@ -34,7 +34,10 @@ OTHER_FILES = 200  # that the process has open besides connections
 
 
 def add_commands(commands: Any) -> None:
-    """Add the commands to a parser."""
+    """Add the commands to a parser.
+
+    All commands open a database; only `serve` listens to the network.
+    """
     serve = commands.add_parser(
         "serve",
         help="receive reports from clients over HTTP, and show estimates",
@@ -145,6 +148,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     from ..server._access import Tokens
     from ..server._app import LOCAL, create_app
 
+    # What must be undone is on a stack: the folder of the demonstration, the file of the socket, and the handler of SIGHUP.
     with ExitStack() as stack:
         stack.enter_context(_named_errors(arguments.database))
         if arguments.demo:
@@ -158,7 +162,9 @@ def _serve(arguments: argparse.Namespace) -> int:
             if not arguments.surveys:
                 raise ValueError("SURVEY must be given")
             surveys, groups = _read_surveys(arguments.surveys, arguments.round)
-            waves, url, token_file = arguments.wave, arguments.database, arguments.token_file or Path(TOKENS)
+            waves = arguments.wave
+            url = arguments.database
+            token_file = arguments.token_file or Path(TOKENS)
         is_new = not token_file.exists()
         tokens = Tokens.from_file(token_file)
         app = create_app(

@@ -41,7 +41,11 @@ WIDTH = 160  # characters per line of a table that is not shown on a terminal
 
 
 def add_commands(commands: Any, seed: str) -> None:
-    """Add the commands to a parser. `seed` is the help of the option."""
+    """Add the commands to a parser. `seed` is the help of the option.
+
+    They are the steps of a survey in files: records become reports, reports become counts, counts are merged, and records or
+    counts become estimates.
+    """
     privatize = commands.add_parser(
         "privatize",
         help="privatize the rows of files for a survey; writes a Parquet file of reports",
@@ -172,6 +176,7 @@ def _privatize(arguments: argparse.Namespace) -> int:
             raise ValueError("--seed must be left out where --key-file is given")
         inputs.append(arguments.key_file)
         rng = PersonKeys(_secret(arguments.key_file), arguments.person)
+    # Reports are written piece by piece to a temporary file, which replaces the output only if all records were valid.
     replaces = arguments.key_file is None and arguments.output.exists()
     with progress_bar(arguments.files, False) as progress, replaced(arguments.output, inputs) as temporary:
         table = FileTable(arguments.files, survey.column_questions, progress=progress)
@@ -258,6 +263,8 @@ def _estimate(arguments: argparse.Namespace) -> int:
                 raise ValueError(_with_options(str(error), "--clip")) from None
         print_strings(found, arguments)
         return 0
+    # The files are saved states, or records of people (with a survey, or with one question for each column), which are
+    # privatized here. Either gives a result, which is drawn, printed as JSON or printed as a table.
     refuse_options(arguments)
     if any(str(path).endswith(STATE) for path in arguments.files):
         result = _estimate_state(arguments)

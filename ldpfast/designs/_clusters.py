@@ -123,7 +123,9 @@ def _freedom(shares: Floats) -> float:
     if len(shares) < 2:
         return LEAST_FREEDOM
     squares = np.square(shares)
-    total, cubes, fourths = float(squares.sum()), float((squares * shares).sum()), float(np.square(squares).sum())
+    total = float(squares.sum())
+    cubes = float((squares * shares).sum())
+    fourths = float(np.square(squares).sum())
     trace = total - 2 * cubes + total**2
     vectors = np.array([[total, cubes], [cubes, fourths]])  # products of p and p^2
     middle = np.array([[total, -1.0], [-1.0, 0.0]])

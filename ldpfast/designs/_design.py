@@ -261,7 +261,9 @@ class Design:
         p, q = self.probabilities
         value = float((Fraction(hits) / Fraction(total) - q) / (p - q))
         if p < q:  # the other answer is the one that people with yes give more often
-            hits, p, q = total - hits, 1 - p, 1 - q
+            hits = total - hits
+            p = 1 - p
+            q = 1 - q
         line = Debiasing.of(p, q)
         seen = (hits + 0.5) / (total + 1)  # so that no variance is zero
         stderr = (line.one - line.zero) * math.sqrt(seen * (1 - seen) / total)

@@ -56,7 +56,8 @@ def unrelated_question_two_samples(first: ArrayLike, second: ArrayLike, *, p: tu
         raise ValueError(f"p must be two different probabilities, got {exact[0]} twice")
     plain = unrelated_question(1, "1/2")
     codes = [plain._codes(reports) for reports in (first, second)]
-    (p1, p2), (y1, y2) = map(float, exact), (float(part.mean()) for part in codes)
+    p1, p2 = map(float, exact)
+    y1, y2 = (float(part.mean()) for part in codes)
     seen = [(part.sum() + 0.5) / (len(part) + 1) for part in codes]  # so that no variance is zero
     spread = np.diag([share * (1 - share) / len(part) for share, part in zip(seen, codes, strict=True)])
     lines = np.array([[1 - p2, -(1 - p1)], [-p2, p1]]) / (p1 - p2)

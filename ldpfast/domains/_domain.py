@@ -81,7 +81,10 @@ class Domain(ABC):
 
     def invalid_error(self, records: AnyArray, *, can_clip: bool = False) -> ValueError:
         """Return the error for a result of `records` with invalid records; with `can_clip` it mentions ``clip=True``."""
-        first, count, missing, first_missing = -1, 0, 0, False
+        first = -1
+        count = 0
+        missing = 0
+        first_missing = False
         for start in range(0, len(records), PIECE_ROWS):
             piece = self.convert(records[start : start + PIECE_ROWS])
             bad = np.flatnonzero(self.invalid(piece))

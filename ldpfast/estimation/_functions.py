@@ -103,7 +103,10 @@ def function_of(
     -------
     function : callable
     """
-    derived, fixed, renamed = derived or {}, fixed or {}, renamed or {}
+    derived = derived or {}
+    fixed = fixed or {}
+    renamed = renamed or {}
+    # The parameters are the records, those of the class that are not derived, fixed or renamed, and the options of `run`.
     hidden = {*derived, *fixed, *renamed.values()}
     of_class = [p for n, p in inspect.signature(problem).parameters.items() if n not in hidden]
     run_options = inspect.signature(problem.run).parameters.values()

@@ -91,7 +91,9 @@ class Tree(ABC):
     def __init__(
         self, levels: Sequence[TreeLevel], branching: int, numbers: Sequence[Floats], counts: Sequence[int]
     ) -> None:
-        self.levels, self.branching, self.numbers = levels, branching, numbers
+        self.levels = levels
+        self.branching = branching
+        self.numbers = numbers
         self.sizes = tree_sizes(levels[-1].symbols, branching)
         self.counts = [max(NO_REPORT, count) for count in counts]
         # Amount by which one report of a level moves the number of its node.
@@ -153,7 +155,9 @@ class Hierarchy(Tree):
         # Of each node, by depth: the variance of its estimate from the subtree, the weight of its own number in this
         # estimate, and the sum of the variances of its children.
         empty: Floats = np.zeros(0)
-        self.spread, self.weight, self.children = [empty] * (last + 1), [empty] * (last + 1), [empty] * last
+        self.spread = [empty] * (last + 1)
+        self.weight = [empty] * (last + 1)
+        self.children = [empty] * last
         self.spread[last], self.weight[last] = np.full(self.sizes[last], variances[-1]), np.ones(self.sizes[last])
         estimates = [empty] * last + [self.numbers[-1]]
         for depth in range(last - 1, 0, -1):
@@ -196,7 +200,9 @@ class Hierarchy(Tree):
         self.passed[-1, -1], self.final[-1, -1] = 1.0, self.shares[last][-1]
         self.reach = [0.0] * last + [self.steps[-1]]
         for depth in range(last - 1, 0, -1):
-            weight, share, i = self.weight[depth], self.shares[depth + 1], depth - 1
+            weight = self.weight[depth]
+            share = self.shares[depth + 1]
+            i = depth - 1
             self.reach[depth] = max(weight.max() * self.steps[i], (1 - weight).max() * self.reach[depth + 1])
             inside[depth] = weight**2 * self.moment[depth] + (1 - weight) ** 2 * self._sums(inside[depth + 1])
             self.passed[i] = (1 - weight[0]) * self.passed[i + 1]
@@ -225,7 +231,9 @@ class Hierarchy(Tree):
             mean.insert(0, (before + mean[0] * self.spread[depth + 1][child]) / self.children[depth][parent])
             nodes.insert(0, parent)
         count, functions = weights.bins.shape
-        moments, means, steps = np.zeros(functions), np.zeros((last, functions)), np.zeros(functions)
+        moments = np.zeros(functions)
+        means = np.zeros((last, functions))
+        steps = np.zeros(functions)
         full, final = np.zeros((last, functions)), np.zeros((last, functions))
         coefficient = np.zeros((count, functions))  # of the estimates of these nodes from their subtrees
         for depth in range(1, last + 1):
@@ -238,7 +246,10 @@ class Hierarchy(Tree):
                 behind = inherited[p] - mean[depth - 1][p]
                 inner, ahead = behind + mean[depth][p], behind + weights.left[p]
                 row = parent * (b + 1)
-                first, place, end, is_new = row, row + at - parent * b, row + b, True
+                first = row
+                place = row + at - parent * b
+                end = row + b
+                is_new = True
                 for q in {0, 1} - {p} if count == 2 else ():
                     same, node = nodes[depth - 1][q] == parent, nodes[depth][q]
                     outer = np.where(same, mean[depth - 1][q], 0)
@@ -283,7 +294,9 @@ class Haar(Tree):
         # The mean weight of the bins of the two halves of a node gives the factor of its coefficient.
         node, mean = weights.bins, weights.own
         count, functions = node.shape
-        moments, squares, steps = np.zeros(functions), np.zeros(functions), np.zeros(functions)
+        moments = np.zeros(functions)
+        squares = np.zeros(functions)
+        steps = np.zeros(functions)
         for depth in range(len(self.levels), 0, -1):
             level, n = self.levels[depth - 1], self.counts[depth - 1]
             is_right, parent = node % 2 == 1, node // 2
@@ -336,7 +349,10 @@ def _joined(child: _Sums, count: int, last: _Sums) -> _Sums:
     def each(name: str) -> Floats:
         return np.append(np.full(count, float(getattr(child, name))), getattr(last, name))
 
-    size, u, f, f2 = each("size"), each("spread"), each("f"), each("f2")
+    size = each("size")
+    u = each("spread")
+    f = each("f")
+    f2 = each("f2")
     before, total = np.cumsum(u) - u, u.sum()
     f_sum = (size * before + u * f).sum()
     f2_sum = (size * before**2 + 2 * before * u * f + u**2 * f2).sum()

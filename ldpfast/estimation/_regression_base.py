@@ -96,6 +96,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
             "projection": self.projection,
             "covariance": self.covariance,
         }
+        # A Newton step needs the number of rows; if they are too few for its intervals, the rows go to gradient descent.
         if people is None:
             if method == "newton":
                 raise ValueError(

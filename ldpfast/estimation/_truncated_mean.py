@@ -239,7 +239,9 @@ class TruncatedMean(Problem[Estimate[float]]):
         n, mechanism = self.n, self.mechanism
         lower, upper = mechanism.domain.range
         if values is None:
-            k, r, width = self.moment, self.radius, upper - lower
+            k = self.moment
+            r = self.radius
+            width = upper - lower
             spread = min(r**2 if k >= 2 else r**2 * (self.level / r) ** (2 - k), width**2 / 4)
             worst = float(mechanism.variance((lower + upper) / 2))  # for a sign bit: sampling and noise together
             noise = worst - spread if self.noise == "sign-bit" else worst

@@ -67,7 +67,9 @@ class WeightedCurve:
         That is at the next value of somebody after the smallest of the partial sums of the excesses.
         """
         sign = math.copysign(1.0, float(self.weights[-1]))
-        least, place, before = 0.0, 0, 0.0
+        least = 0.0
+        place = 0
+        before = 0.0
         for part, excess in self._excesses(q):
             partial = before + np.cumsum(excess * self.people[part] * sign)
             lowest = int(np.argmin(partial))

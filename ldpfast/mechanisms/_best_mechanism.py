@@ -51,7 +51,9 @@ def best(
     none.
     """
     limit = None if max_bits is None else _check.integer("max_bits", max_bits, 1)
-    mechanisms, errors, least = [], [], []
+    mechanisms = []
+    errors = []
+    least = []
     for make in makers:
         try:
             mechanism = make()

@@ -168,7 +168,10 @@ class GridNoiseLaw(Law):
 
     def _noise_sums(self, people: int, generator: Generator) -> tuple[int, int]:
         """Return the sums of the geometric variables of some people and of their squares."""
-        coin, total, square, offset = self.coin, 0, 0, 0
+        coin = self.coin
+        total = 0
+        square = 0
+        offset = 0
         values = np.arange(1 << coin.digits)
         while people:
             more = int(generator.binomial(people, coin.carry / _coins.WIDE))

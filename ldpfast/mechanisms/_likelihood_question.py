@@ -134,6 +134,8 @@ class LikelihoodQuestion(Mechanism):
         self._set(
             family=family, position=position, norm=norm, radius=radius, column=column, residual=bound, noise=noise
         )
+        # The derivative at the position lies in a ball whose dimension and radius are public, so any mechanism for a ball
+        # reports it.
         size, reach = self._size()
         ball: Any
         if noise == "laplace":

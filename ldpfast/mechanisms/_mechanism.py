@@ -128,6 +128,8 @@ class Mechanism(Question[Estimate[Any]]):
                 f"{type(self).__name__} must not define {overridden[0]}: the distribution of its reports is that of "
                 f"{type(self).__mro__[1].__name__}, whose law has it"
             )
+        # What is not given follows from what is: the loss from the rows of the channel, the kernel from a method or from the
+        # rows. The last statement makes the recipe, with which the rest of the package works.
         law = law or MethodLaw(self)
         if epsilon_realized is None:
             epsilon_realized = Channel(law.rows()).epsilon()

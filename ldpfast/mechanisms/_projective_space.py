@@ -72,7 +72,9 @@ class Geometry:
 
     def are_orthogonal(self, codes: AnyArray, points: AnyArray) -> NDArray[np.bool_]:
         """Return whether each code is on the hyperplane of each point, shape (codes, points)."""
-        one, other, field = self.elements(codes), self.elements(points), self.field
+        one = self.elements(codes)
+        other = self.elements(points)
+        field = self.field
         total = np.zeros((len(codes), len(points)), np.int64)
         for i in range(self.length):
             total = field.add(total, field.multiply(one[:, i, np.newaxis], other[:, i]))
@@ -135,7 +137,9 @@ class Geometry:
 
         All elements but that at the position of the 1 of the point are drawn, and that one follows from the product.
         """
-        field, counts, vectors = self.field, np.zeros(self.points, np.int64), self.elements(points)
+        field = self.field
+        counts = np.zeros(self.points, np.int64)
+        vectors = self.elements(points)
         free = np.arange(self.length - 1)
         for product, people in ((0, inside), (1, outside)):
             for members in each_person(people):

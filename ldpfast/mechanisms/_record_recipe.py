@@ -242,7 +242,9 @@ class RecordRecipe(Recipe):
         if is_personal(rng):
             require_one_index({"x": x, "persons": rng.given})
         records, single = self.domain.records(x)
-        n, shape, personal = len(records), self.report.shape, is_personal(rng)
+        n = len(records)
+        shape = self.report.shape
+        personal = is_personal(rng)
         # With personal keys the dtype of reports does not depend on that of the records.
         dtype = self.report.dtype(FLOAT64 if personal else self._kernel_dtype(records))
         to = None if out is None else _check.output(out, shape if single else (n, *shape), dtype)

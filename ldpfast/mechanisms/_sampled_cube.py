@@ -243,7 +243,8 @@ class SampledCubeLaw(Law):
         return np.asarray(self.scale**2 * (self.sampled / self.dim) - records.astype(np.float64) ** 2)
 
     def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
-        k, (inside, outside) = self.sampled, self.weights
+        k = self.sampled
+        inside, outside = self.weights
         if self.dim > MAX_COLUMNS:
             raise NoExactFormError(f"dim must be at most {MAX_COLUMNS}")
         plus = np.clip((1 + records.astype(np.float64) / self.radius) / 2, 0, 1)

@@ -17,7 +17,11 @@ EXACT = 1 << 53  # integers up to this size are exact in doubles
 BOOLEANS, DOUBLES = frozenset([bool, np.bool_]), frozenset([float, np.float64])
 INTEGERS = frozenset([int, *(np.dtype(code).type for code in "bBhHiIlLqQ")])  # not numpy.timedelta64, an np.integer
 FRESH: Any = None  # key of a single record: the kernel takes one from the operating system
-NUMBER, CATEGORY, VECTOR, TEXT = "number", "category", "vector", "text"  # forms of a single record
+# Forms of a single record.
+NUMBER = "number"
+CATEGORY = "category"
+VECTOR = "vector"
+TEXT = "text"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,9 @@ class SingleRecord:
 
         Return None if `x` is not a number, a text or an array that the kernel reads, or if it may be invalid.
         """
-        form, kind, report = self.form, type(x), self.report
+        form = self.form
+        kind = type(x)
+        report = self.report
         record: Any
         number: Any = None
         dtype: np.dtype[Any]

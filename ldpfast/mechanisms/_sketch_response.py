@@ -154,6 +154,8 @@ class SketchResponse(Mechanism):
             buckets=_check.integer("buckets", self.buckets, 2, MAX_BUCKETS),
             functions=_check.integer("functions", self.functions, 1, MAX_FUNCTIONS),
         )
+        # A report is the code of a response to a bucket. The part (whole strings, or a level of prefixes) and the hash function
+        # are drawn without a look at the record and are public: each pair of them has codes of its own.
         makers = (partial(kind, self.buckets, self.epsilon) for kind in RESPONSES)
         response = best(makers, total_variance, MAX_REPORT_BITS, ROUNDING)
         codes = (1 + len(lengths)) * self.functions * response.report.k

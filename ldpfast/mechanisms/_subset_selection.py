@@ -51,7 +51,10 @@ class SubsetLaw(Law):
     coin: _coins.SetCoin
 
     def two_level(self) -> TwoLevel:
-        k, size, coin = self.k, self.coin.size, self.coin  # S(x) are the sets that hold x
+        k = self.k
+        size = self.coin.size
+        coin = self.coin
+        # S(x) are the sets that hold x.
         return TwoLevel.of_sets(coin.inside / coin.outside, size * (k - 1), k * (k - 1), size * (k - size))
 
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
@@ -93,7 +96,9 @@ class SubsetLaw(Law):
 
     def rows(self) -> list[list[int]] | None:
         """Return the channel from categories to sets, numbered by their bits. Numbers with another size have weight 0."""
-        k, size, coin = self.k, self.coin.size, self.coin
+        k = self.k
+        size = self.coin.size
+        coin = self.coin
         if k << k > CHANNEL_ENTRIES:
             return None
         inside = coin.heads * math.comb(k - 1, size)

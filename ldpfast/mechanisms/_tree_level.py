@@ -219,7 +219,9 @@ class HadamardLevel(TreeLevel):
     def draw_codes(self, people: PeopleCounts, generator: Generator) -> PeopleCounts:
         right = heads(generator, people, self.coin.heads, self.coin.tails)
         node, sign = self._node_and_sign(np.arange(self.symbols))
-        masks, size, minus = (node | self.half) - 1, 2 * self.half - 1, sign == 1
+        masks = (node | self.half) - 1
+        size = 2 * self.half - 1
+        minus = sign == 1
         even, odd = np.where(minus, people - right, right), np.where(minus, right, people - right)
         bits = self.half.bit_length()
         return draw_parities(bincount(masks, even, size), bincount(masks, odd, size), bits, generator)

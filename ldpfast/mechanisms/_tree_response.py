@@ -165,7 +165,9 @@ class TreeResponse(Mechanism):
         )
 
     def privatize_block(self, records: AnyArray, words: Words) -> AnyArray:
-        n, one, table = len(records), np.uint64(1), self._columns
+        n = len(records)
+        one = np.uint64(1)
+        table = self._columns
         level = words.below(len(self.levels), n).astype(np.intp)
         coin, place = words.uint64(n), words.uint64(n)
         symbol = np.minimum(records, self.k - 1).astype(np.uint64) // table.span[level]

@@ -36,7 +36,9 @@ def _losses(epsilons: Floats) -> tuple[Floats, Floats, float]:
     """
     from scipy.special import gammaln
 
-    losses, logs, error = np.zeros(1), np.zeros(1), 0.0
+    losses = np.zeros(1)
+    logs = np.zeros(1)
+    error = 0.0
     for epsilon, k in sorted(Counter(epsilons.tolist()).items()):
         if epsilon == 0:
             continue

@@ -35,6 +35,8 @@ def _solve(scaled: Floats, largest: Floats, target: Floats) -> Floats:
     outcomes = target.shape[1]
     eye = sparse.eye_array
     ones = sparse.csr_array(np.ones((1, outcomes)))
+    # The constraints: (scaled U) - target <= s for every input and outcome, the sum of s over the outcomes <= t for every
+    # input, and every row of U adds up to its entry of `largest`, as W is stochastic. The variable t is minimized.
     excess = sparse.hstack(
         [sparse.kron(scaled, eye(outcomes)), -eye(inputs * outcomes), sparse.csr_array((inputs * outcomes, 1))]
     )

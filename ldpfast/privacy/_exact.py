@@ -69,7 +69,9 @@ class ExactPair:
     def largest_loss(self, delta: float) -> float:
         """Return the smallest epsilon >= 0 at which the hockey-stick divergence is at most delta, rounded up."""
         spare = Fraction(delta) * self.total
-        worst, head, tail = Fraction(1), Fraction(0), 0
+        worst = Fraction(1)
+        head = Fraction(0)
+        tail = 0
         for p, q in zip(self.p, self.q, strict=True):
             head, tail = head + p, tail + q
             if tail:

@@ -18,7 +18,9 @@ SKIPPED = 1e-250  # more than the probability of the counts that are left out, a
 WIDE, NARROW = 40, 9  # standard deviations on either side
 INTERVALS = 4096  # of the number of reports in the sets on which two records differ
 # The same for channels with reports outside these sets, and intervals of the number of those.
-MIN_INTERVALS, FEWER_INTERVALS, HIDING_INTERVALS = 32, 256, 256
+MIN_INTERVALS = 32
+FEWER_INTERVALS = 256
+HIDING_INTERVALS = 256
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,9 @@ class ShuffledCounts:
         direct, centered = 1 / (1 + power) - self.wrong, (self.signal - math.tanh(epsilon / 2)) / 2
         gap = np.where(self.wrong < 0.25, direct, centered)  # equal, but for rounding
         some = gap > 0
-        total, gap, signal = self.first[some], gap[some], self.signal[some]
+        total = self.first[some]
+        gap = gap[some]
+        signal = self.signal[some]
         c = np.minimum(np.floor(total * gap / signal), np.floor(total / 2))
         above = (1 + power) * gap * binomial(np.minimum(c, total - 1), total - 1, 0.5)
         below = math.expm1(epsilon) * np.where(c < 1, 0.0, betainc(total - c, np.maximum(c, 1.0), 0.5))

@@ -29,7 +29,9 @@ def over_sets(p: Any, q: Any, total: int | None, mass: float) -> Fraction | floa
     mass_p, mass_q = members @ p, members @ q
     least = mass if total is None else Fraction(mass) * total
     kept = (mass_p > 0) & (mass_q > 0) & (mass_p >= least) & (mass_q >= least)
-    members, mass_p, mass_q = members[kept], mass_p[kept, None], mass_q[kept, None]
+    members = members[kept]
+    mass_p = mass_p[kept, None]
+    mass_q = mass_q[kept, None]
     if total is None:
         return float(np.max((members * np.maximum(p / mass_p - q / mass_q, 0)).sum(axis=1), initial=0.0))
     above = (members * np.maximum(p * mass_q - q * mass_p, 0)).sum(axis=1)

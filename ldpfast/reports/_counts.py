@@ -72,7 +72,10 @@ class Counts:
         found.question, found.groups = question, None
         found.places = {value: i for i, value in enumerate(values)}
         found.states, found.n = list(states), n
-        found.batches, found.people, found.clipped, found.refused = set(), People.of(new_count()), {}, Counter()
+        found.batches = set()
+        found.people = People.of(new_count())
+        found.clipped = {}
+        found.refused = Counter()
         return found
 
     @property
@@ -97,7 +100,9 @@ class Counts:
         """Return a copy with some of the groups, in another order."""
         places = [self.places[value] for value in values]
         found = Counts.of(self.question, values, *self.of_rows(places))
-        found.batches, found.people, found.refused = set(self.batches), self.people, Counter(self.refused)
+        found.batches = set(self.batches)
+        found.people = self.people
+        found.refused = Counter(self.refused)
         return found
 
     def conclude(self, **options: Any) -> Any:

@@ -101,6 +101,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         for one in counted[1:]:
             require_equal(counted[0].question, one.question)
         require_room(counted[0].question, len(counted))
+        # The states of the groups become one array for each kind of count, whose first axis is the group.
         parts = [one._counts for one in counted]
         if (total := sum(one.n for one in counted)) >= MAX_REPORTS:
             raise ValueError(f"aggregators must hold fewer than 2^62 reports, got {total}")

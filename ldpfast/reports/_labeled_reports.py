@@ -237,6 +237,7 @@ def read_table(report: Format, label: Label, table: Any) -> AnyArray:
         raise ValueError(
             f"reports must answer the question with the fingerprint {label.fingerprint}, got {others} as well"
         )
+    # The values of each chunk are a slice of one buffer of bytes, read without a copy until they are joined.
     column = whole.column(COLUMN).drop_null().combine_chunks()
     if not pa.types.is_fixed_size_binary(column.type):
         raise TypeError(f'reports must have a column "{COLUMN}" of fixed-size binary, got type {column.type}')

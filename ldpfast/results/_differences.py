@@ -109,7 +109,8 @@ def difference(a: Estimate[Any], b: Estimate[Any]) -> dict[str, Any]:
     if isinstance(a.rule, Normal) and isinstance(b.rule, Normal):
         rule = Normal(a.rule.bias + b.rule.bias, max(a.rule.needed, b.rule.needed))
     known = a.covariance is not None and b.covariance is not None
-    (low_a, high_a), (low_b, high_b) = a._span, b._span
+    low_a, high_a = a._span
+    low_b, high_b = b._span
     return {
         "value": _plain(np.asarray(a.value) - b.value),
         "stderr": _plain(np.hypot(a.stderr, b.stderr)),

@@ -412,7 +412,8 @@ class Estimate(Generic[Value]):
         return f"n = {self.n:,}, {self._short_guarantee()}"
 
     def _repr_html_(self) -> str:
-        (names, entry), parts = self._names(), self._parts()
+        names, entry = self._names()
+        parts = self._parts()
         quantity = names.partition(",")[0] if len(parts) == 1 else "estimate"
         columns: dict[str, list[str]] = {entry: []}
         for label, part in parts:

@@ -33,7 +33,9 @@ def bracket(function: Function, start: Floats, step: Floats) -> tuple[Floats, Fl
         Of functions that are negative and not negative, unless a function has one sign everywhere.
     """
     sign = np.where(function(start) < 0, 1.0, -1.0)
-    near, far, step = start, start + sign * step, np.asarray(step)
+    near = start
+    far = start + sign * step
+    step = np.asarray(step)
     for _ in range(DOUBLINGS):
         same = (function(far) < 0) == (sign > 0)
         if not same.any():

@@ -107,6 +107,8 @@ def create_app(
     >>> sorted({route.path for route in app.routes})[:3]
     ['/', '/estimates', '/health']
     """
+    # The order matters: the database is opened and compared with the plan before routes exist, so that a server that answers
+    # requests has all its counts.
     plan = ServerPlan.of(surveys, waves, groups)
     _check.flag("reads_need_token", reads_need_token)
     store = Store(plan, url)

@@ -137,6 +137,7 @@ def sentences(surveys: Sequence[Survey], missing: int) -> list[str]:
     rounds = any(isinstance(survey, SurveyRound) for survey in surveys)
     waves = any(survey.waves is not None for survey in surveys)
     ledgers = len({recipe_of(survey).series.promise for survey in surveys})
+    # Every sentence is one number with its condition, from the strictest condition (one ledger) to none at all.
     one = "one ledger" if ledgers == 1 else f"{ledgers} ledgers, one for each series"
     secret = "clients with the secret of the person"
     apart = "where nothing holds the reports of a person together (clients without ledger and secret, or with new ones)"

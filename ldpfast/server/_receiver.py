@@ -125,7 +125,9 @@ class Receiver:
 
     def check(self, incoming: Incoming) -> tuple[list[int], Reports, dict[int, str]]:
         """Return the places and the reports that are valid, and the reasons why others are refused, by their places."""
-        refused, labels, messages = dict(incoming.faults), incoming.labels, incoming.messages
+        refused = dict(incoming.faults)
+        labels = incoming.labels
+        messages = incoming.messages
         unknown = set(labels) - self._labels.keys()
         if unknown:
             refused = {place: "group" for place, label in enumerate(labels) if label in unknown} | refused

@@ -118,7 +118,9 @@ def read_frames(body: bytes, most: int) -> Incoming:
         If there are more than `most` frames.
     """
     found = Incoming()
-    ids, messages, labels = found.ids, found.messages, found.labels
+    ids = found.ids
+    messages = found.messages
+    labels = found.labels
     at, end = 0, len(body)
     while at < end:
         if len(ids) >= most:

@@ -60,7 +60,9 @@ def maker(epsilon: float, answers: int) -> MechanismMaker:
 
 def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
     """Return the limits of the random words that choose one question: all but the first and last of the cumulative sums."""
-    total, cumulative, limits = sum(weights), Fraction(0), []
+    total = sum(weights)
+    cumulative = Fraction(0)
+    limits = []
     for weight in weights:
         cumulative += weight
         limits.append(round(cumulative / total * WORDS))

@@ -23,9 +23,15 @@ from ._layout import SurveyLayout
 from ._two_responses import TwoResponses
 
 MAGIC = b"LDPCLNT\x05"  # whose last byte is the version of the table
-RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY, SUBSET_SELECTION, TWO_RESPONSES = 1, 2, 3, 4, 5
+RANDOMIZED_RESPONSE = 1
+SYMMETRIC_UNARY = 2
+OPTIMIZED_UNARY = 3
+SUBSET_SELECTION = 4
+TWO_RESPONSES = 5
 # Reports of the buckets of texts, by randomized response, Hadamard response and projective geometry response.
-SKETCH_RANDOMIZED, SKETCH_HADAMARD, SKETCH_PROJECTIVE = 6, 7, 8
+SKETCH_RANDOMIZED = 6
+SKETCH_HADAMARD = 7
+SKETCH_PROJECTIVE = 8
 IN_ROUNDS = 0xFFFF  # in the place of the number of waves
 CHECKSUM_BYTES = 16
 _HEADER = struct.Struct("<8sB3xI32sHHHH32s")
@@ -56,7 +62,11 @@ def client_table(layout: SurveyLayout) -> bytes:
     declared = list(layout.declared.values())
     thresholds = layout.thresholds.astype("<u4").tobytes() if layout.answers == 1 else b""
     start = _HEADER.size + len(declared) * _PART.size + len(layout.items) * _QUESTION.size + len(thresholds)
-    parts, questions, rest = [], [], bytearray()
+    # Fixed-size entries of columns and questions come first; they hold offsets into `rest`, which has everything of variable
+    # size.
+    parts = []
+    questions = []
+    rest = bytearray()
     for label, column in layout.declared.items():
         encoding, numbers, more = column.client_part(start + len(rest))
         rest += more
@@ -65,7 +75,8 @@ def client_table(layout: SurveyLayout) -> bytes:
         rest += text
     asked = zip(layout.items, layout.places, layout.weights, layout.descriptions, strict=True)
     for q, (item, places, weight, description) in enumerate(asked):
-        name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(layout.mechanisms[q])
+        name = item.name.encode()
+        kind, bits, shift, *integers = _coin_of(layout.mechanisms[q])
         numbers, at = struct.pack(f"<{len(places)}H", *places), start + len(rest)
         mechanism = layout.mechanisms[q]
         if isinstance(mechanism, TwoResponses):
@@ -102,10 +113,14 @@ def _text_of(name: str, column: QuestionColumn) -> bytes:
 
 def _sketch_bytes(mechanism: SketchResponse) -> bytes:
     """Return the hash functions of a mechanism, and the projective space of the reports about buckets, if there is one."""
-    order, length, tables = 0, 0, b""
+    order = 0
+    length = 0
+    tables = b""
     if isinstance(mechanism.response, ProjectiveGeometryResponse):
         space = mechanism.response._space
-        order, length, tables = space.order, space.length, space.table_bytes()
+        order = space.order
+        length = space.length
+        tables = space.table_bytes()
     codes = mechanism.response.report.k
     sizes = (mechanism.functions, mechanism.buckets, len(mechanism._hashes), codes, order, length, len(tables) > 0)
     hashes = [

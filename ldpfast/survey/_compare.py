@@ -186,6 +186,7 @@ class SurveyComparison:
                 raise ValueError(f"questions must be compared and have at most {MAX_CURVES} numbers, got {name!r}")
         if not questions:
             raise ValueError(f"questions must have at most {MAX_CURVES} numbers, got none that do")
+        # One panel per question; a label that a result lacks is NaN in its arrays, which leaves a gap in the curve.
         counts = rows_shown([max(6, sizes[name]) for name in questions])
         rest = left_out([name for name, count in zip(questions, counts, strict=True) if not count])
         questions = [name for name, count in zip(questions, counts, strict=True) if count]

@@ -256,6 +256,9 @@ def _result(
         few = False
     if not few:
         return TestResult(observed, float(chdtrc(df, observed)), "two-sided", shown, n, df=df, method="chi-square")
+    # With few reports, the p-value is the share of statistics drawn under the hypothesis that are at least as large. A
+    # permutation of reports is exact if all have the same mechanism; a simulation if the hypothesis gives all shares; else a
+    # bootstrap.
     permutes = exact == "permutation" and all(
         isinstance(mechanism, RandomizedResponse) and mechanism == mechanisms[0] for mechanism in mechanisms
     )

@@ -85,6 +85,8 @@ class SurveyLayout:
         label: Label,
     ) -> Self:
         """Return the layout of the asked questions."""
+        # The kernel reads columns by number: those of the declared questions in their order, then one more for each question
+        # whose mechanism takes numbers where tables have symbols.
         columns = list(declared)
         parts = [question.kernel_part() for question in declared.values()]
         asked: list[tuple[tuple[int, ...], Any, int]] = []

@@ -54,13 +54,15 @@ class NumberColumn(QuestionColumn):
     def faults(
         self, column: Column, first: int, n: int, *, clip: bool = False
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        numbers, (lower, upper) = column.numbers(first, n), self.valid_range()
+        numbers = column.numbers(first, n)
+        lower, upper = self.valid_range()
         missing = np.isnan(numbers) & (not self.optional)
         return missing, ((numbers < lower) | (numbers > upper)) & (not clip)
 
     def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool = False) -> Any:
         first, stop = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
-        numbers, (lower, upper) = column.numbers(first, stop - first)[rows - first], self.valid_range()
+        numbers = column.numbers(first, stop - first)[rows - first]
+        lower, upper = self.valid_range()
         outside = (numbers < lower) | (numbers > upper)
         if (not self.optional and np.isnan(numbers).any()) or (not clip and outside.any()):
             return None
@@ -88,6 +90,8 @@ def _numbers(name: str, question: NumberColumn, values: Any) -> Column:
         return Column(plain.dtype.name, plain, None, 0, len(plain))
     if package_of(values) == "pandas":
         return _numbers(name, question, arrow_array(name, values))
+    # Columns of pandas have become Arrow arrays, and all types of these become one that the kernel reads, without a copy where
+    # its width is the same.
     pa = optional("pyarrow", "files")
     kind, is_ = values.type, pa.types
     wrong = TypeError(f"column {name!r} must hold {question.describe()}, got type {kind}")

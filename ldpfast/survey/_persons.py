@@ -41,6 +41,8 @@ def person_answers(
     asked : ndarray of bool, shape (m, questions)
     """
     persons = persons if chosen is None else persons.take(chosen)
+    # For each question, the people who are asked it: their cells in canonical form are a part of the input of their keys, so
+    # that equal values give equal reports in every dtype and container.
     asked = keys.assignment(recipe.series.coins, persons).assign(recipe.names, recipe.weights, recipe.answers)
     reports = []
     for q, item in enumerate(recipe.items):

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of a plan without a choice of epsilon
-FEWEST, MOST, POINTS = 0.1, 10.0, 25  # numbers of people in pictures, times n
+# Numbers of people in pictures: the ends, times n, and how many.
+FEWEST = 0.1
+MOST = 10.0
+POINTS = 25
 
 STYLE = """
 body { font-family: system-ui, sans-serif; line-height: 1.5; color: #1a1a1a; }
@@ -47,6 +50,7 @@ def plan_page(surveys: Sequence[Survey], plans: Sequence[SurveyPlan], title: str
     title : str
         Title of the page.
     """
+    # The sections follow the questions of a committee: what is asked, what is promised, how precise, and what is not covered.
     survey, plan = surveys[0], plans[0]
     of_wave = " of one wave" * (plan.waves is not None)
     parts = [

@@ -196,7 +196,9 @@ def planned_answer(
         )
     # A ratio N / D: the variance of N - s D over D^2, where N counts one label and D all of them. With the moments of a
     # report, its weights 1 - s and -s have the sum 1 - s k, and the sum 0 if they are multiplied by the shares.
-    k, share, moments = len(parts[0].labels), POINTS, Response.of(parts[0].k, line, mechanism.report).moments
+    k = len(parts[0].labels)
+    share = POINTS
+    moments = Response.of(parts[0].k, line, mechanism.report).moments
     own = moments.base * ((1 - share) ** 2 + share**2 * (k - 1)) + moments.pair * (1 - share * k) ** 2
     variance = own / expected.response**2 + moments.slope * share * (1 - share) / expected.response
     hit = (line.one - line.zero) / expected.response if labels == 1 else 0.0
@@ -206,7 +208,10 @@ def planned_answer(
 def planned_number(mechanism: Mechanism, groups: int = 2) -> PlannedAnswer:
     """Return the precision of a mean of numbers in an interval, for the worst population."""
     low, high = mechanism.domain.range
-    length, line, worst, hit = high - low, mechanism.debiasing, mechanism.worst_variance, 0.0
+    length = high - low
+    line = mechanism.debiasing
+    worst = mechanism.worst_variance
+    hit = 0.0
     anything = Expected(((0.0, 1.0),), 1.0)
     if isinstance(line, Debiasing):
         place = Debiasing((line.zero - low) / length, (line.one - low) / length)

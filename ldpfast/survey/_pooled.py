@@ -83,7 +83,9 @@ def _least_squares(seen: Floats, blocks: Floats, vectors: Floats, middle: Floats
     """Return the shares that add up to 1 and fit all estimates best, shape (k, sources), and their covariance."""
     right = np.concatenate([vectors, seen[..., np.newaxis], np.ones((*seen.shape, 1))], axis=2)
     solved = np.linalg.solve(blocks, right)
-    by_vector, by_seen, by_one = solved[..., :-2].sum(axis=1), solved[..., -2].sum(axis=1), solved[..., -1].sum(axis=1)
+    by_vector = solved[..., :-2].sum(axis=1)
+    by_seen = solved[..., -2].sum(axis=1)
+    by_one = solved[..., -1].sum(axis=1)
     # The inverse of the whole covariance is blocks^-1 - (blocks^-1 vectors) inner (blocks^-1 vectors)^T.
     products, eye = np.einsum("ksa,ksb->ab", vectors, solved), np.eye(len(middle))
     inner = np.linalg.solve(eye + middle @ products[:, :-2], middle)

@@ -403,7 +403,9 @@ class RepeatedRound(Question[Answer]):
         coins = AnswerCoins(
             repeated._responses, NO_SERIES, repeated._permanent_digest, Round(number, repeated._round_digest)
         )
-        line, span, loss = inner.debiasing, inner.value_range, inner.loss
+        line = inner.debiasing
+        span = inner.value_range
+        loss = inner.loss
         parts = inner.domain, inner.kernel, self.report, line, span, loss, inner.law, Label(self.schema, self.__repr__)
         self._set(_recipe=RoundRecipe(*parts, column=column, coins=coins))
 

@@ -29,7 +29,9 @@ class RepeatedClient:
     """
 
     def __init__(self, recipe_in: Callable[[int], Any], rounds: int, keys: PersonKeys, answered: Iterable[int]) -> None:
-        self._recipe_in, self._rounds, self._keys = recipe_in, rounds, keys
+        self._recipe_in = recipe_in
+        self._rounds = rounds
+        self._keys = keys
         self.answered = frozenset(_check.integer("answered", number, 0, MAX_ROUNDS) for number in answered)
 
     def answer(self, value: Any, round: int) -> bytes:

@@ -100,7 +100,9 @@ class SurveyResult(Mapping[str, Answer]):
 
     def table_of_groups(self, values: Sequence[Any], confidence: float, simultaneous: bool) -> Table:
         """Return the tables of groups one after the other, where the first axis of every answer is the group."""
-        names, labels, few = [], [], 0
+        names = []
+        labels = []
+        few = 0
         columns: dict[str, list[Any]] = {name: [] for name in ("estimate", "stderr", "low", "high", "n")}
         for name, entries, part in self._labeled_parts():
             assert isinstance(part, Answer)

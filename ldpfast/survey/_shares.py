@@ -69,7 +69,8 @@ class Response:
     @classmethod
     def of(cls, k: int, line: Debiasing, report: Format) -> Response:
         """Return the distribution of reports with k symbols in a format."""
-        (p, q), ones = line.probabilities, _ones_of(report)
+        p, q = line.probabilities
+        ones = _ones_of(report)
         return cls(Moments.of_bits(p, q) if ones is None else Moments.of_sets(k, ones, p), ones)
 
     def covariance(self, share: Floats, n: Any) -> Covariance:
@@ -119,9 +120,13 @@ class Shares:
     def of(cls, mechanism: Mechanism, counted: Counted) -> Self:
         """Return the shares from the counts of k-ary response, subset selection or unary encoding."""
         estimate = recipe_of(mechanism).mean(counted)
-        rule, people, value = estimate.rule, estimate.n, np.asarray(estimate.value)
+        rule = estimate.rule
+        people = estimate.n
+        value = np.asarray(estimate.value)
         assert isinstance(rule, Binomial)
-        line, k, n = rule.debiasing, value.shape[-1], along(people, 1)
+        line = rule.debiasing
+        k = value.shape[-1]
+        n = along(people, 1)
         response = Response.of(k, line, mechanism.report)
         if response.ones is None:
             p, q = line.probabilities
@@ -247,7 +252,9 @@ class Shares:
         """Return what the codes of the reports add to quotients; None if reports are not the codes of one group."""
         if not self._adds_up or self.binomial is None or np.ndim(self.n):
             return None
-        line, k, shape = self.binomial.debiasing, self.value.shape[-1], np.shape(value)
+        line = self.binomial.debiasing
+        k = self.value.shape[-1]
+        shape = np.shape(value)
         if len(self.binomial.hits) != k:
             return None
         top, bottom = (_rows(part, k, shape) for part in (sums, given))

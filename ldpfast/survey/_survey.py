@@ -139,6 +139,8 @@ class Survey(Question[SurveyResult]):
         _check.labels("series", [self.series])
         panel = Panel.of(self.waves, self.turns, self.open_ended)
         turns = 1 if panel is None else panel.turns
+        # The epsilon of a person is divided among turns and answers; the guarantee is the exact sum of the largest realized
+        # losses.
         answers = checked_answers(self.answers, items, columns, epsilon / turns)
         if answers > 1 and len({item.weight for item in items}) > 1:
             raise ValueError(f"weights must be equal or 0 with answers={answers}, got {self.weights!r}")

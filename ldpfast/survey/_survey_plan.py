@@ -258,7 +258,9 @@ def plan(recipe: SurveyRecipe, makers: Sequence[MechanismMaker], n: Any, goals: 
 
     `makers` make the mechanisms for 1, 2, ... answers per person.
     """
-    names, parts, answers = tuple(recipe.names), parts_of(recipe), recipe.answers
+    names = tuple(recipe.names)
+    parts = parts_of(recipe)
+    answers = recipe.answers
     lengths, expected = lengths_of(parts), expectations(names, parts, goals.shares, goals.response)
     here = [
         planned_answer(mechanism, columns, each, share_asked(recipe.items, item, answers))

@@ -108,7 +108,9 @@ def _records(
             rows, people = np.concatenate([rows, rows]), np.concatenate([people - up, up])
             symbols = np.concatenate([symbols * question.k + low, symbols * question.k + high])
             kept = people > 0
-            rows, people, symbols = rows[kept], people[kept], symbols[kept]
+            rows = rows[kept]
+            people = people[kept]
+            symbols = symbols[kept]
         values, places = np.unique(symbols, return_inverse=True)
         values = values.astype(mechanism.domain.kernel_dtype(np.zeros(0)))
     return values, bincount(places, people, len(values))

@@ -106,6 +106,7 @@ class Symbols:
 
 def _symbols(name: str, symbols: Symbols, values: Any) -> Column:
     integers = symbols.integers()
+    # Every container becomes integers and a table from integers to symbols; texts and other values become a dictionary first.
     if isinstance(values, Coded):
         return Column("int32", values.codes, None, 0, len(values.codes), -1, symbols.positions)
     if isinstance(values, np.ndarray):

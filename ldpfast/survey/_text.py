@@ -350,6 +350,7 @@ class TextSearch:
 
     def answer(self, numbers: int) -> TextAnswer:
         """Return the answer, where the whole survey reports a number of numbers."""
+        # Nobody answers with the empty string where the question is optional: its share in the sketch is that of no answer.
         found, missing = self.found, None
         kept = np.array([len(text) > 0 or not self.column.optional for text in found.strings], np.bool_)
         rule: Any = found.rule

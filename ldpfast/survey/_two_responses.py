@@ -170,7 +170,9 @@ class TwoResponsesLaw(Law):
 
 def product(first: RandomizedResponse, second: RandomizedResponse) -> tuple[Fraction, Fraction]:
     """Return the probabilities of the true symbol and of each other one after both responses."""
-    k, a, b = first.k, recipe_of(first).coin, recipe_of(second).coin
+    k = first.k
+    a = recipe_of(first).coin
+    b = recipe_of(second).coin
     keep = a.p * b.p + (k - 1) * a.q * b.q
     return keep, (1 - keep) / (k - 1)
 

@@ -51,12 +51,15 @@ def revised(
     weights: Mapping[str, int] | None,
 ) -> tuple[dict[str, Any], dict[str, int] | None]:
     """Return the questions of the next version of a survey, and their weights, from those of the present one."""
+    # All errors come first. The questions that stay keep their order, and the new ones follow them.
     for option, given in (("add", add), ("change", change), ("weights", weights)):
         if given is not None and not isinstance(given, Mapping):
             raise TypeError(f"{option} must be a mapping from names of questions, got {type(given).__name__}")
     if remove is not None and (isinstance(remove, str) or not isinstance(remove, Iterable)):
         raise TypeError(f"remove must be a list of names, got {remove!r}")
-    new, old, other = dict(add or {}), list(remove or []), dict(change or {})
+    new = dict(add or {})
+    old = list(remove or [])
+    other = dict(change or {})
     if not (new or old or other):
         raise ValueError("add, remove or change must be given")
     for option, names, known in (("add", new, False), ("remove", old, True), ("change", other, True)):

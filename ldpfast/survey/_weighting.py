@@ -147,7 +147,9 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
         )
     names = list(results)
     keys = names if isinstance(results.by, tuple) else [(name,) for name in names]
-    targets, places, totals = [], [], []
+    targets = []
+    places = []
+    totals = []
     given = {column: _numbers_of(f"margins[{column!r}]", margins[column]) for column in columns}
     for axis, column in enumerate(columns):
         values = list(dict.fromkeys(key[axis] for key in keys))

@@ -19,7 +19,9 @@ from .._numpy_beyond import numpy_codebook, numpy_cube, numpy_hadamard, numpy_su
 
 def check_hadamard(mechanism: HadamardResponse, x: AnyArray, reports: AnyArray) -> bool:
     """Check the share of reports that support the record's category, and of those that support each category."""
-    n, line, k = len(x), mechanism.debiasing.line, mechanism.k
+    n = len(x)
+    line = mechanism.debiasing.line
+    k = mechanism.k
     if reports.shape != x.shape or reports.max() >= mechanism.report.k:
         return False
     supported = np.bitwise_count(reports & (x + reports.dtype.type(1))) % 2 == 0
@@ -52,7 +54,9 @@ def check_window(mechanism: Window, x: AnyArray, reports: AnyArray) -> bool:
 
 def check_cube(mechanism: SampledCube, x: AnyArray, reports: AnyArray) -> bool:
     """Check that the coordinates of a report differ, and the mean of the decoded reports along the signs of the records."""
-    n, dim, scale = len(x), mechanism.dim, mechanism.scale
+    n = len(x)
+    dim = mechanism.dim
+    scale = mechanism.scale
     k = reports.shape[1]
     if reports.shape != (n, mechanism.sampled) or mechanism.report.invalidity(reports) is not None:
         return False
@@ -67,7 +71,9 @@ def check_cube(mechanism: SampledCube, x: AnyArray, reports: AnyArray) -> bool:
 
 def check_codebook(mechanism: RankCodebook, x: AnyArray, reports: AnyArray) -> bool:
     """Check the norms of the decoded reports, and the projection of their mean on the direction of the records."""
-    n, dim, scale = len(x), mechanism.dim, mechanism.scale
+    n = len(x)
+    dim = mechanism.dim
+    scale = mechanism.scale
     rows = mechanism.decode(reports) if reports.dtype == np.uint64 else reports
     if rows.shape != x.shape:
         return False

@@ -36,7 +36,9 @@ def _descend(protocol: Callable[[], Estimate[Any]]) -> CaseAnswer:
 def median(any_time: bool, scale: float = 1.0) -> Case:
     """Return the case of the median by descent, for float64 records of density 2x on [0, 1]."""
     n = people(1_000_000, scale)
-    x, few, horizon = np.sqrt(np.random.default_rng(8).random(n)), min(n, 1 << 16), None if any_time else n
+    x = np.sqrt(np.random.default_rng(8).random(n))
+    few = min(n, 1 << 16)
+    horizon = None if any_time else n
     model = problems.MedianSGD(EPSILON, lower=0, upper=1, n=horizon)
 
     def ours() -> Estimate[Any]:
@@ -56,8 +58,12 @@ def median(any_time: bool, scale: float = 1.0) -> Case:
 
 def logistic(dtype: DTypeLike, scale: float = 1.0) -> Case:
     """Return the case of logistic regression, for rows near one axis in both directions and coefficients along it."""
-    dim, n, truth = 50, people(1 << 18, scale, 4096), 2.0
-    axis, generator, few = direction(dim) / math.sqrt(dim), np.random.default_rng(9), min(n, 1 << 14)
+    dim = 50
+    n = people(1 << 18, scale, 4096)
+    truth = 2.0
+    axis = direction(dim) / math.sqrt(dim)
+    generator = np.random.default_rng(9)
+    few = min(n, 1 << 14)
     x = ball(n, dim).astype(dtype, copy=False)
     x *= generator.choice(np.array([-1, 1], np.int8), (n, 1))
     y = (generator.random(n) < 1 / (1 + np.exp(-truth * np.einsum("ij,j->i", x, axis)))).astype(np.float64)

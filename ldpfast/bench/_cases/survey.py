@@ -65,7 +65,9 @@ def numpy_survey(survey: Survey, columns: dict[str, AnyArray]) -> Task:
     def run() -> CaseAnswer:
         assigned, answers = rng.integers(0, len(names), n, dtype=np.uint8), []
         for q, name in enumerate(names):
-            question, mechanism, x = QUESTIONS[name], survey.mechanisms[name], columns[name]
+            question = QUESTIONS[name]
+            mechanism = survey.mechanisms[name]
+            x = columns[name]
             lower, upper = (0.0, 100.0) if isinstance(question, Mean | Histogram) else (0, question.k - 1)
             if x.dtype != np.bool_ and not (x.min() >= lower and x.max() <= upper):
                 raise ValueError(name)

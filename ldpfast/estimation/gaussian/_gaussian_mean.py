@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from ..._random import RNGLike
 
 METHODS = ("robust", "paper", "efficient", "robust-pairs", "efficient-pairs")
-LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40  # range of sigma; largest mu_bound / sigma and sigma_max / sigma_min
+MIN_SIGMA = 1e-100
+MAX_SIGMA = 1e100
+MAX_RATIO = 2.0**40  # of mu_bound / sigma and sigma_max / sigma_min
 SAME = 1e-6  # of sigma: what a saved center may differ from the computed one, because machines round differently
 
 
@@ -579,11 +581,11 @@ class GaussianMean(Described):
 
 def _check_resolution(mu_bound: float, low: Any, high: Any) -> None:
     """Raise ValueError if double precision does not resolve the cells."""
-    if low < LEAST or high > MOST:
-        raise ValueError(f"sigma must be in [{LEAST:g}, {MOST:g}], got {low if low < LEAST else high!r}")
-    if high > FINEST * low:
+    if low < MIN_SIGMA or high > MAX_SIGMA:
+        raise ValueError(f"sigma must be in [{MIN_SIGMA:g}, {MAX_SIGMA:g}], got {low if low < MIN_SIGMA else high!r}")
+    if high > MAX_RATIO * low:
         raise ValueError(f"sigma_bounds must be within a factor of 2^40, got {(low, high)!r}")
-    if mu_bound > FINEST * low:
+    if mu_bound > MAX_RATIO * low:
         raise ValueError(f"mu_bound must be at most 2^40 sigma, got {mu_bound!r}")
 
 

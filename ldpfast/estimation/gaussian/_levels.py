@@ -92,7 +92,9 @@ class Levels:
         At each level the pair with the largest share is kept. The result is the most likely (mu, sigma) around the edge
         between the last two cells. Only one likelihood is computed, but more answers are needed.
         """
-        shares, low, middle = self.shares(counts), -2, 0
+        shares = self.shares(counts)
+        low = -2
+        middle = 0
         for level in range(len(self) - 1, -1, -1):
             pairs = [shares[level, (low + i) % MODULUS] + shares[level, (low + i + 1) % MODULUS] for i in range(3)]
             middle = low + int(np.argmax(pairs)) + 1

@@ -47,7 +47,9 @@ class Paper(ProtocolVariant):
 
     def _pair_slack(self, people: int) -> float:
         """Return tau, the allowed error of a debiased count of two neighboring cells."""
-        epsilon, levels, beta = self.model.epsilon, len(self.levels), self.model.beta
+        epsilon = self.model.epsilon
+        levels = len(self.levels)
+        beta = self.model.beta
         return math.sqrt(2 * people * math.log(2 * levels / beta)) + (1 + 4 / epsilon) * math.sqrt(
             2 * people * math.log(8 * levels / beta)
         )
@@ -70,7 +72,9 @@ class Paper(ProtocolVariant):
         """
         shares = self.levels.shares(counts_of(search))
         frequent = np.argsort(-shares, axis=1, kind="stable")[:, :2]
-        level, low, high = len(self.levels) - 1, -2, 1
+        level = len(self.levels) - 1
+        low = -2
+        high = 1
         lost = False
         while level >= 0 and shares[level, frequent[level, 0]] >= MASS + self._slack(search[level].n) / search[level].n:
             cells = [c for c in range(low, high + 1) if c % MODULUS == frequent[level, 0]]
@@ -102,7 +106,8 @@ class Paper(ProtocolVariant):
     def nonadaptive_questions(self, n: int | None) -> tuple[Mechanism, ...]:
         if n is None:
             raise ValueError('n must be given for rounds=1 and method="paper": how many people will be asked')
-        epsilon, (low, high) = self.model.epsilon, self.model.bounds
+        epsilon = self.model.epsilon
+        low, high = self.model.bounds
         root = math.sqrt(math.log(4 * n))
         if self.known:
             rho = math.ceil(2 * root)

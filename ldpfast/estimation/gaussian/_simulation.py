@@ -49,7 +49,12 @@ def ask(
     ValueError
         If a record is not a finite number and `clip` is false.
     """
-    domain, period, recipes = Reals(), plan.second.stop, [recipe_of(question) for question in questions]
+    # The assignment of people has a period: the records are a table with one period per row, in which the people of a group are
+    # consecutive columns. Whole periods are divided among the threads; the tail, which is not a whole one, comes last. Every
+    # group has a range of record blocks of its own, so that its reports do not depend on the number of threads.
+    domain = Reals()
+    period = plan.second.stop
+    recipes = [recipe_of(question) for question in questions]
     rows = recipes[0].kernel.rows
     full = len(x) // period
     table = x[: full * period].reshape(full, period)[:, part.first : part.stop]

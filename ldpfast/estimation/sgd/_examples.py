@@ -31,7 +31,9 @@ class InOrder:
     """Rows and responses in the layout of the kernel, piece by piece. The kernel checks them."""
 
     def __init__(self, domain: Examples, rows: AnyArray, responses: AnyArray) -> None:
-        self.domain, self.rows, self.responses = domain, rows, responses
+        self.domain = domain
+        self.rows = rows
+        self.responses = responses
         self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
 
     def __len__(self) -> int:

@@ -140,6 +140,7 @@ class GradientDescent(Sequential):
         self.exponent = _check.real("exponent", exponent)
         if not 0.5 < self.exponent < 1:
             raise ValueError(f"exponent must be in (1/2, 1), got {exponent!r}")
+        # The projection and the first step size follow from the unit of a coefficient and from the noise of a gradient.
         scale = self._question.residual if family == "linear" else None
         unit = (1.0 if scale is None else scale) / self._question.radius  # scale of a coefficient
         self.projection = 5 * unit if projection is None else _check.positive("projection", projection)
@@ -258,7 +259,9 @@ class GradientDescent(Sequential):
 
     def _walk(self, stream: Stream, examples: InOrder, n: int) -> None:
         """Ask the first n people. An error about a record leaves the protocol as it was."""
-        position, average, start = self._position.copy(), self._average.copy(), 0
+        position = self._position.copy()
+        average = self._average.copy()
+        start = 0
         while start < n:
             stop = min(n, start + examples.at_a_time, start + average.room)
             first = FIRST_BLOCK + stream.take(-(-(stop - start) // self._kernel.rows))

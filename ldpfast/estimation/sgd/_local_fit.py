@@ -50,7 +50,9 @@ class FitSums(NamedTuple):
 
     def shifted_to(self, origin: float) -> FitSums:
         """Return the sums for another origin."""
-        d, m, y = self.origin - origin, np.concatenate([[self.size], self.moments]), self.ones
+        d = self.origin - origin
+        m = np.concatenate([[self.size], self.moments])
+        y = self.ones
         moments = [sum(math.comb(k, j) * d ** (k - j) * m[j] for j in range(k + 1)) for k in range(1, 5)]
         ones = [y[0], y[1] + d * y[0], y[2] + 2 * d * y[1] + d**2 * y[0]]
         return FitSums(origin, self.size, np.array(moments), np.array(ones))
@@ -151,7 +153,8 @@ class Crossing:
         """Return the limits of the interval; `tail` is the probability beyond each of them."""
         from scipy.special import ndtri
 
-        z, (root, _) = -ndtri(tail), self.root()
+        z = -ndtri(tail)
+        root, _ = self.root()
         start = (root - self.center) / self.scale
 
         def rejected(v: Any) -> Any:

@@ -147,7 +147,9 @@ class MedianSGD(Sequential):
 
     def _compile(self) -> sgd.MedianSGD:
         coin = _coins.response(2, self.epsilon)
-        length, factor, shift = self.upper - self.lower, float(1 / (2 * coin.p - 1)), self.quantile - 0.5
+        length = self.upper - self.lower
+        factor = float(1 / (2 * coin.p - 1))
+        shift = self.quantile - 0.5
         step = length / math.sqrt(2) if self.horizon is None else length / 2 / math.sqrt(self.horizon)
         unit = step / (factor / 2 + abs(shift))
         up, down = unit * (factor / 2 + shift), unit * (-factor / 2 + shift)
@@ -286,7 +288,9 @@ class MedianSGD(Sequential):
 
         The state of the protocol changes only if all pieces succeed.
         """
-        state, segments, start = copy.copy(self._state), self._segments.copy(), 0
+        state = copy.copy(self._state)
+        segments = self._segments.copy()
+        start = 0
         while start < n:
             stop = min(n, start + PIECE_ROWS, start + segments.room)
             ask(start, stop, state)

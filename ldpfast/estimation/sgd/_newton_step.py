@@ -378,6 +378,8 @@ class NewtonStep(Sequential):
             )
         else:
             self._steps._warn_border()
+        # One Newton step from the held position. Its covariance is that of the mean gradient, noise included, and of the noise
+        # of the Hessian times the step; the bias of a single step widens the intervals.
         self._warn_large_means()
         inverse = self._inverse_hessian()
         step = inverse @ (self._gradient_sum / gradients)

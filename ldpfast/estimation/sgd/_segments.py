@@ -39,7 +39,9 @@ class Segments(Generic[S]):
     def copy(self) -> Segments[S]:
         """Return an independent copy."""
         other: Segments[S] = Segments()
-        other._closed, other.count, other.size = list(self._closed), self.count, self.size
+        other._closed = list(self._closed)
+        other.count = self.count
+        other.size = self.size
         return other
 
     @property

@@ -62,7 +62,9 @@ class DecodedSketch:
     @cached_property
     def table(self) -> NDArray[np.float32]:
         """Numbers of all functions and buckets, whose sum over the functions is the estimated share of a string."""
-        line, m, n = self.mechanism.line, self.mechanism.buckets, max(1, self.n)
+        line = self.mechanism.line
+        m = self.mechanism.buckets
+        n = max(1, self.n)
         people = self.people[:, np.newaxis]
         decoded = people * (line.zero - 1 / m) + (line.one - line.zero) * self.hits
         return np.asarray(self.scale * decoded / n, np.float32)

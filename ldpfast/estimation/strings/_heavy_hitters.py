@@ -342,11 +342,15 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
         mechanism, functions = whole.mechanism, self.functions
         padded = np.zeros((len(rows), mechanism.domain.width), np.uint8)
         padded[:, : rows.shape[1]] = rows
+        # The reports about whole strings were not used by the search, so they test its strings and estimate their shares.
+        # Functions that put two of the strings in one bucket are left out for both, unless no function separates them.
         buckets = whole.buckets(padded)
         scores = mechanism._hashes[0].scores(whole.table, padded)
         z = float(-ndtri(self.false_discovery / max(1, len(rows))))
         chosen = independent(whole, buckets, scores, z, whole.second_moment)
-        places, buckets, shares = chosen.places, buckets[chosen.places], chosen.scores
+        places = chosen.places
+        buckets = buckets[chosen.places]
+        shares = chosen.scores
         shared = np.zeros(buckets.shape, np.bool_)
         for function in range(functions):
             _, place, count = np.unique(buckets[:, function], return_inverse=True, return_counts=True)
@@ -355,7 +359,10 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
         rule: IntervalRule = Normal()
         for _ in range(4):  # the estimate of each share needs the shares of the other strings
             order = np.argsort(-shares, kind="stable")
-            places, buckets, shared, shares = places[order], buckets[order], shared[order], shares[order]
+            places = places[order]
+            buckets = buckets[order]
+            shared = shared[order]
+            shares = shares[order]
             others = np.clip(np.sum(shares) - shares, 0, 1)
             shares, stderr, rule = whole.estimate(buckets, ~shared, others, chosen.second_moment)
         threshold = z * whole.absent(whole.n, functions, chosen.second_moment) if whole.n else math.inf

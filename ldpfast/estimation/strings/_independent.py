@@ -64,14 +64,21 @@ def independent(
     moment : float
         Upper limit of the sum of the squared shares of all strings.
     """
-    people, n, m = decoded.people, max(1, decoded.n), decoded.mechanism.buckets
+    people = decoded.people
+    n = max(1, decoded.n)
+    m = decoded.mechanism.buckets
     functions = np.arange(len(people))
     numbers = decoded.table[functions, buckets].astype(np.float64)
     taken = np.zeros((len(people), m), np.bool_)
     taken[people == 0] = True
-    noise, rest, mass = float(decoded.noise(0.0, 1.0 * n)) * n, moment, 0.0
+    noise = float(decoded.noise(0.0, 1.0 * n)) * n
+    rest = moment
+    mass = 0.0
     most = MAX_SHARES + MAX_ABSENT * z * decoded.absent(n, len(people), moment)
-    places, found, squares, cut = [], [], 0.0, -math.inf
+    places = []
+    found = []
+    squares = 0.0
+    cut = -math.inf
     for number, place in enumerate(np.argsort(-scores, kind="stable").tolist()):
         if number == MAX_TESTED or mass > most:
             cut = float(scores[place])
@@ -90,5 +97,7 @@ def independent(
         found.append(score)
         taken[functions, buckets[place]] = True
         share = min(1.0, float(score))
-        mass, squares, rest = mass + share, squares + share**2, max(0.0, rest - share**2)
+        mass = mass + share
+        squares = squares + share**2
+        rest = max(0.0, rest - share**2)
     return Independent(np.array(places, np.intp), np.array(found), rest, squares, cut, mass <= most)

@@ -126,7 +126,9 @@ def doubles(mechanism: SketchResponse, candidates: int) -> float:
 
 def score_deviation(mechanism: SketchResponse, share: float, people: float, second_moment: float) -> float:
     """Return the standard deviation of the score of a string, without its largest number."""
-    line, m, functions = mechanism.line, mechanism.buckets, mechanism.functions
+    line = mechanism.line
+    m = mechanism.buckets
+    functions = mechanism.functions
     scale = m / (m - 1)
     inside = min(max(line.zero, share / scale + 1 / m), line.one)
     noise = max(scale**2 * line.variance(inside), LEAST_VARIANCE) / people

@@ -42,7 +42,9 @@ def delta_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, at: ArrayLike) 
     >>> delta_from_dp(at=1.0, epsilon=1.0), round(delta_from_dp(at=0.5, epsilon=1.0), 4)
     (0.0, 0.2876)
     """
-    at, epsilon, delta = nonnegative("at", at), nonnegative("epsilon", epsilon), check_delta(delta)
+    at = nonnegative("at", at)
+    epsilon = nonnegative("epsilon", epsilon)
+    delta = check_delta(delta)
     gap = np.minimum(at - epsilon, 0.0)
     more = up((1 - delta) * -np.expm1(gap) / (1 + np.exp(-epsilon)))
     return float_or_array(np.where(gap < 0, up(delta + more, 1.0), delta))  # delta is exact from epsilon on
