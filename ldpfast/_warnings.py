@@ -17,7 +17,7 @@ def warn(message: str, category: type[Warning]) -> None:
     message : str
     category : type of Warning
     """
-    level, frame = 2, sys._getframe(1)
+    depth, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)

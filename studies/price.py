@@ -122,7 +122,7 @@ def run(rng: np.random.Generator | None, full: bool = False) -> PriceStudy:
     prices = []
     for problem, fixed in PROBLEMS:
         epsilon = EPSILONS
-        largest = _registered_problem.PROBLEMS[problem].most_epsilon(fixed)
+        largest = _registered_problem.PROBLEMS[problem].max_epsilon(fixed)
         if largest <= 1:
             epsilon = np.geomspace(EPSILONS[0] / 50, largest, PLACES)
         elif problem.startswith("central"):

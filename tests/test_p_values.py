@@ -39,9 +39,9 @@ def numbers(kind: str, rng: np.random.Generator) -> SimpleNamespace:
         return SimpleNamespace(value=value, stderr=stderr, rule=StudentT(rng.uniform(2, 50, M)))
     bottom = rng.uniform(0.02, 1, M)
     vn, vd = (bottom * value + 0.3) / n, (bottom + 0.3) / n
-    hit = 1.4 / n if kind in ("ratio", "gaps") else 0.0
+    step = 1.4 / n if kind in ("ratio", "gaps") else 0.0
     freedom = 7.5 if kind == "t ratio" else math.inf
-    rule: Any = Fieller(bottom * value, bottom, vn, vd, 0.5 * np.sqrt(vn * vd), 0.0, 1.0, hit, freedom=freedom)
+    rule: Any = Fieller(bottom * value, bottom, vn, vd, 0.5 * np.sqrt(vn * vd), 0.0, 1.0, step, freedom=freedom)
     if kind == "gaps":
         gaps = rng.random(M) < 0.3
         value, rule = np.where(gaps, np.nan, value), WithGaps(rule, gaps)

@@ -64,7 +64,7 @@ def bits_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 def gaussian_case(case: Case, threads: int) -> Task:
     """Return a call that estimates a normal mean in two rounds."""
     model, plan = case.mechanism, case.mechanism.plan(len(case.x))
-    levels, period = model._design.levels, plan.second.stop
+    levels, period = model._variant.levels, plan.second.stop
     four, two = levels.questions[0]._coin, _coins.response(2, EPSILON)
     shape = (float(period), float(plan.search.slots), float(plan.search.groups), 1 / float(levels.widths[0]))
     rows = 2048 * period

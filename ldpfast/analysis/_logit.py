@@ -242,10 +242,10 @@ class RandomizedLogit(Regression):
             return super().interval(confidence)
         if self._errors != OBSERVED:
             raise ValueError('method must be "normal" for a fit with weights or clusters, got "profile"')
-        level = _check.probability("confidence", confidence)
+        checked = _check.probability("confidence", confidence)
         params, cov = self._standard
         own = np.kron(np.eye(len(params)), self._rows.to_units)
-        z = float(-ndtri((1 - level) / 2))
+        z = float(-ndtri((1 - checked) / 2))
         moved = np.array([profile_limits(self._likelihood, params, cov, direction, z) for direction in own])
         return self.params.ravel() + moved[:, 0], self.params.ravel() + moved[:, 1]
 

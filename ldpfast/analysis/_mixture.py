@@ -153,9 +153,9 @@ class Mixture:
                 curvatures.append((np.full(len(x), spread**-2), 2 * slope, 2 * error**2))
             else:
                 densities.append(-np.logaddexp(0, np.where(y > 0, -eta, eta)))
-                chance = np.exp(-np.logaddexp(0, -eta))
-                slope = y - chance
-                curvatures.append((chance * (1 - chance), np.zeros(0), np.zeros(0)))
+                probability = np.exp(-np.logaddexp(0, -eta))
+                slope = y - probability
+                curvatures.append((probability * (1 - probability), np.zeros(0), np.zeros(0)))
             score[:, :columns] = x * slope[:, np.newaxis]
             score[:, columns : self.coefficients] = slope[:, np.newaxis] * np.eye(classes + 1)[z, 1:]
             rest = np.eye(classes + 1)[z, 1:] - shares[:, 1:]

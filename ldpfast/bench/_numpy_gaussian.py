@@ -23,7 +23,7 @@ def inverted(model: GaussianMean, edge: float, ones: float, people: int) -> floa
 
 def search_edge(model: GaussianMean, levels: AnyArray) -> float:
     """Return the location of the mean that the first round finds, decoded by pairs of cells."""
-    edge, _ = model._design.levels.by_pairs(levels.ravel(), np.array([model.sigma]))
+    edge, _ = model._variant.levels.by_pairs(levels.ravel(), np.array([model.sigma]))
     return edge
 
 
@@ -32,7 +32,7 @@ def numpy_gaussian(model: GaussianMean, x: AnyArray) -> Task:
 
     People are assigned to groups by the same rule as in the library. The columns of a chunk are the groups.
     """
-    plan, questions = model.plan(len(x)), model._design.levels.questions
+    plan, questions = model.plan(len(x)), model._variant.levels.questions
     period, slots, groups = plan.second.stop, plan.search.slots, plan.search.groups
     first, second = (
         NumpyResponse(recipe_of(question).coin) for question in (questions[0], Bins((0.0,), model.epsilon))

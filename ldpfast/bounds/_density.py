@@ -97,15 +97,15 @@ def density(
     if _check.choice("family", family, ("sobolev", "lipschitz")) == "lipschitz":
         _check.condition(theorem, "smoothness 1 for a Lipschitz density", beta == 1, smoothness=beta)
         rate = np.minimum(c**2 / 12, c / np.sqrt(number * a**2))
-        lower = _tents(number, c, capacity, tight)
-        upper = _histogram(number, a, c)
-        plain = _histogram_plain(number, c)
+        lower = _lower_by_tents(number, c, capacity, tight)
+        upper = _histogram_risk(number, a, c)
+        plain = _histogram_risk_without_privacy(number, c)
         below, above = "tents", "HistogramDensity with the best number of bins"
     else:
         _check.condition(theorem, "a radius in [1e-6, 1e6]", (c >= 1e-6) & (c <= 1e6), radius=c)
         rate = c**2 * np.minimum(1.0, (c**2 * number * a**2) ** (-beta / (beta + 1)))
-        lower, upper = _terms(number, beta, c, capacity, tight), _series(number, a, beta, c)
-        plain = _series_plain(number, beta, c)
+        lower, upper = _lower_by_terms(number, beta, c, capacity, tight), _series_risk(number, a, beta, c)
+        plain = _series_risk_without_privacy(number, beta, c)
         below, above = "one block of terms", "SeriesDensity with the best odd number of terms"
     return bound(
         lower / half,
@@ -118,7 +118,7 @@ def density(
     )
 
 
-def _terms(n: Floats, beta: Floats, c: Floats, capacity: Floats, tight: Floats | None) -> Floats:
+def _lower_by_terms(n: Floats, beta: Floats, c: Floats, capacity: Floats, tight: Floats | None) -> Floats:
     """Return the supremum over m and g of m g^2 (1 - TV).
 
     The densities have terms m + 1 to 2 m with signs times g, are in the ellipsoid and at least 1/2. The divergence of a
@@ -151,7 +151,7 @@ def _terms(n: Floats, beta: Floats, c: Floats, capacity: Floats, tight: Floats |
     return np.asarray(value)
 
 
-def _tents(n: Floats, slope: Floats, capacity: Floats, tight: Floats | None) -> Floats:
+def _lower_by_tents(n: Floats, slope: Floats, capacity: Floats, tight: Floats | None) -> Floats:
     """Return the supremum over m and g of g^2 / (12 m^2) (1 - TV), for m / 2 pairs of tents.
 
     The cells have width 1 / m; a pair has one tent up and one down, with slopes g <= m. The divergence of a pair is at
@@ -176,7 +176,7 @@ def _tents(n: Floats, slope: Floats, capacity: Floats, tight: Floats | None) -> 
     return np.asarray(value)
 
 
-def _series(n: Floats, a: Floats, beta: Floats, c: Floats) -> Floats:
+def _series_risk(n: Floats, a: Floats, beta: Floats, c: Floats) -> Floats:
     """Return the least of 2 k h^2 c(k)^2 / n + c^2 (k + 1)^(-2 beta) over odd k.
 
     The expression is convex, so a few k next to the minimum are sufficient.
@@ -191,7 +191,7 @@ def _series(n: Floats, a: Floats, beta: Floats, c: Floats) -> Floats:
     return upper
 
 
-def _series_plain(n: Floats, beta: Floats, c: Floats) -> Floats:
+def _series_risk_without_privacy(n: Floats, beta: Floats, c: Floats) -> Floats:
     """Return the risk of a series without privacy. Pairs of terms have variances that sum to 2."""
     start = 2 * np.round((2 * beta * c**2 * n) ** (1 / (2 * beta + 1)) / 2)
     plain = np.broadcast_to(c**2, np.shape(start))
@@ -201,7 +201,7 @@ def _series_plain(n: Floats, beta: Floats, c: Floats) -> Floats:
     return plain
 
 
-def _histogram(n: Floats, a: Floats, slope: Floats) -> Floats:
+def _histogram_risk(n: Floats, a: Floats, slope: Floats) -> Floats:
     """Return the least of L^2 / (12 K^2) + (K - 1 + K^2 v) / n over K >= 2, or L^2 / 12 for one bin."""
     v = 1 / (4 * np.sinh(a / 4) ** 2)
     target = slope**2 * n / 6
@@ -217,7 +217,7 @@ def _histogram(n: Floats, a: Floats, slope: Floats) -> Floats:
     return upper
 
 
-def _histogram_plain(n: Floats, slope: Floats) -> Floats:
+def _histogram_risk_without_privacy(n: Floats, slope: Floats) -> Floats:
     """Return the risk of a histogram without privacy."""
     below = np.maximum(np.floor((slope**2 * n / 6) ** (1 / 3)), 1.0)
     risks = [slope**2 / (12 * bins**2) + (bins - 1) / n for bins in (below, below + 1)]

@@ -65,7 +65,7 @@ def save(plan: StudyPlan, path: Path) -> None:
     left, right = drawn.subplots(1, 2, sharey=True)
     people = np.unique(np.round(plan.n * np.geomspace(0.01, 100, POINTS)).clip(1, _check.MAX_PEOPLE))
     problem = PROBLEMS[plan.problem]
-    largest = problem.most_epsilon(plan.fixed)
+    largest = problem.max_epsilon(plan.fixed)
     epsilons = np.minimum(plan.epsilon * np.geomspace(0.05, 20, POINTS), largest)
     for ax, n, epsilon, xlabel in (
         (left, people, np.full(len(people), plan.epsilon), "number of people n"),

@@ -189,7 +189,7 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
 
     # The error of a mechanism may jump upward where another design is chosen for it, so that bisection alone could miss a
     # smaller epsilon. The steps of a grid are looked at from below, in fine steps where the error at an end is near the goal.
-    tried, most = MIN_EPSILON, _most_epsilon(target, fixed)
+    tried, most = MIN_EPSILON, _max_epsilon(target, fixed)
     if (found := error_at(tried)) <= goal:
         return tried
     if not isinstance(target, Mechanism) and is_enough(most):  # a bound decreases in epsilon
@@ -217,7 +217,7 @@ def _bisected(low: float, high: float, is_beyond: Callable[[float], bool]) -> tu
     return low, high
 
 
-def _most_epsilon(target: Any, fixed: dict[str, Any]) -> float:
+def _max_epsilon(target: Any, fixed: dict[str, Any]) -> float:
     """Return the largest epsilon of the search for a target."""
     name = target if isinstance(target, str) else getattr(target, "__name__", "")
-    return PROBLEMS[name].most_epsilon(fixed) if name in PROBLEMS else MAX_EPSILON
+    return PROBLEMS[name].max_epsilon(fixed) if name in PROBLEMS else MAX_EPSILON

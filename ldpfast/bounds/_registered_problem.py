@@ -83,7 +83,7 @@ class RegisteredProblem:
         parameters = _parameters_of(self.bound)
         return [p for name, p in parameters.items() if name not in ("n", "epsilon")]
 
-    def most_epsilon(self, fixed: dict[str, Any]) -> float:
+    def max_epsilon(self, fixed: dict[str, Any]) -> float:
         """Return the largest epsilon: 1 for a total variation distance, else 44, the limit of the coins."""
         default = _parameters_of(self.bound).get("privacy")
         privacy = fixed.get("privacy", None if default is None else default.default)

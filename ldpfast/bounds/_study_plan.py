@@ -100,17 +100,13 @@ def make_plan(
     confidence: float | None,
     fixed: dict[str, Any],
 ) -> StudyPlan:
-    """Return a plan, with the one of n, epsilon and error that is not given.
+    """Return a plan, with the one of n, epsilon and error that is not given; the other two are, and error with confidence.
 
     Raises
     ------
     TypeError, ValueError
-        If not exactly two of the three are given, or an argument is out of range.
+        If an argument is out of range.
     """
-    if (n is None) + (epsilon is None) + (error is None) != 1:
-        raise ValueError("exactly two of --n, --epsilon and --error must be given")
-    if confidence is not None and error is None:
-        raise ValueError("--confidence must be left out without --error")
     solved, least = PROBLEMS[problem], None
     function, has_beta = solved.bound, "beta" in solved.optional
     # The missing one of the three is computed from the upper bound. The lower bound then says how many people every procedure

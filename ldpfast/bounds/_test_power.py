@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..mechanisms import Mechanism
 
 SUM_ERROR = 1e-9  # of shares, from rounding
-MOST_ENUMERATED = 1e6  # reports up to which the power of the exact test is computed for each number
+MAX_ENUMERATED = 1e6  # reports up to which the power of the exact test is computed for each number
 
 
 def plan_test(
@@ -102,9 +102,9 @@ def plan_test(
     groups = _check.integer("groups", groups, 1, 2)
     sides = 2 if _check.choice("alternative", alternative, ALTERNATIVES) == "two-sided" else 1
     alpha, power = _check.probability("alpha", alpha), _check.probability("power", power)
-    level = alpha * 2 / sides  # of the test with two sides that rejects in one direction as often
-    if power <= level:
-        raise ValueError(f"power must be above {level!r}, the level of the test with two sides, got {power!r}")
+    significance = alpha * 2 / sides  # of the test with two sides that rejects in one direction as often
+    if power <= significance:
+        raise ValueError(f"power must be above {significance!r}, the level of the test with two sides, got {power!r}")
     if isinstance(target, Survey):
         if not isinstance(effect, Mapping) or not effect:
             raise TypeError(f"effect must be a mapping from questions to differences for a survey, got {effect!r}")
@@ -116,11 +116,11 @@ def plan_test(
                 raise ValueError(
                     f"alternative must be 'two-sided' for several labels, got {alternative!r} for {name!r}"
                 )
-        return target.plan(compare=effect, alpha=level, power=power).n
+        return target.plan(compare=effect, alpha=significance, power=power).n
     if not isinstance(target, Mechanism):
         raise TypeError(f"target must be a survey or a mechanism, got {type(target).__name__}")
     if not isinstance(target.domain, Categories):
-        return _people_for_numbers(target, effect, level, power, groups)
+        return _people_for_numbers(target, effect, significance, power, groups)
     before, after = _shares(effect, target.domain.k)
     if np.abs(after - before).max() <= SUM_ERROR:
         raise ValueError("effect must have shares that differ, got equal ones")
@@ -133,8 +133,8 @@ def plan_test(
             )
     hits = _hit_probabilities(target, before, after)
     if hits is not None and groups == 1:
-        return _people_of_binomial_test(*hits, level / 2, power)
-    people = _people_of_quadratic_form(target, before, after, level, power, groups)
+        return _people_of_binomial_test(*hits, significance / 2, power)
+    people = _people_of_quadratic_form(target, before, after, significance, power, groups)
     if hits is None:
         return people
     # Counts of two groups are discrete: the correction for continuity of Casagrande, Pike and Smith (1978).
@@ -167,7 +167,7 @@ def _people_of_binomial_test(null: float, other: float, tail: float, power: floa
     about = (
         (margin / (other - null)) ** 2 + 1 / (other - null) + 1
     )  # the normal approximation, corrected for continuity
-    if about > MOST_ENUMERATED:
+    if about > MAX_ENUMERATED:
         return _check.people("n", math.ceil(about))
     n = np.arange(1, math.ceil(1.5 * about) + 64)
     short = np.flatnonzero(_binomial_power(n, null, other, tail) < power)

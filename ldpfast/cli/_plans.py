@@ -111,6 +111,10 @@ def _plan_problem(arguments: argparse.Namespace) -> int:
     for name in fixed:
         if name not in problem.needed + problem.optional:
             raise ValueError(f"{_option(name)} must be left out for {problem.name}")
+    if (arguments.n is None) + (arguments.epsilon is None) + (arguments.error is None) != 1:
+        raise ValueError("exactly two of --n, --epsilon and --error must be given")
+    if arguments.confidence is not None and arguments.error is None:
+        raise ValueError("--confidence must be left out without --error")
     if arguments.figure is not None:
         output_file("--figure", arguments.figure)
     found = _study_plan.make_plan(

@@ -194,7 +194,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             log_level="info",
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=_most_connections(),
+            limit_concurrency=_max_connections(),
             backlog=4096,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=20,
@@ -234,7 +234,7 @@ def _reloading(app: Any, token_file: Path) -> Iterator[None]:
         signal.signal(signal.SIGHUP, before)
 
 
-def _most_connections() -> int:
+def _max_connections() -> int:
     """Raise the limit of open files if necessary, and return the largest number of connections."""
     if sys.platform == "win32":  # no limit
         return CONNECTIONS

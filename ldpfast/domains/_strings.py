@@ -18,7 +18,9 @@ from ._domain import Domain
 
 MAX_BYTES = 255
 MAX_ALPHABET = 253
-REST, UNKNOWN = 254, 255  # symbols of the later bytes and of the first one of a character that the alphabet lacks
+# Symbols of a character that the alphabet lacks: of its later bytes, and of the first one.
+CONTINUATION_BYTE = 254
+UNKNOWN_BYTE = 255
 
 
 @dataclass(frozen=True)
@@ -223,12 +225,12 @@ class Strings(Domain):
             known, codes = self._codes
             table = np.arange(256, dtype=np.uint8)
             if data.dtype == np.uint8:
-                table[:] = UNKNOWN
-                table[0x80:0xC0] = REST
-                table[known], table[0] = codes, 0 if padded else UNKNOWN
+                table[:] = UNKNOWN_BYTE
+                table[0x80:0xC0] = CONTINUATION_BYTE
+                table[known], table[0] = codes, 0 if padded else UNKNOWN_BYTE
             else:
                 at = np.minimum(np.searchsorted(known, data), len(known) - 1)
-                data = np.where(known[at] == data, codes[at], np.uint8(UNKNOWN))
+                data = np.where(known[at] == data, codes[at], np.uint8(UNKNOWN_BYTE))
         strings.fill_rows(data, ends, table, padded, out)
         return out
 

@@ -95,8 +95,8 @@ class ConditionalQuantiles:
         if self._table is None:
             if rates is None:
                 raise TypeError("rates must be given without a design")
-            flags, chance = flags_of(reports, None, n), rates_of(rates, n)
-            parts, guarantee = weights_of_flags(flags, chance)[np.newaxis], guarantee_of(chance)
+            flags, probability = flags_of(reports, None, n), rates_of(rates, n)
+            parts, guarantee = weights_of_flags(flags, probability)[np.newaxis], guarantee_of(probability)
             if self._guarantee is not None and self._guarantee.epsilon > guarantee.epsilon:
                 guarantee = self._guarantee
         else:

@@ -75,8 +75,8 @@ def conditional_means(
     numbers = _check.numbers("values", values_of(values))
     n = len(numbers)
     if rates is not None:
-        flags, chance = flags_of(reports, design, n), rates_of(rates, n)
-        return _mean_of_flagged(numbers, weights_of_flags(flags, chance), guarantee_of(chance))
+        flags, probability = flags_of(reports, design, n), rates_of(rates, n)
+        return _mean_of_flagged(numbers, weights_of_flags(flags, probability), guarantee_of(probability))
     mechanism, codes = coded(reports, design, n)
     table, counts = decoding_of(mechanism), np.bincount(codes, minlength=mechanism.report.k)
     from_reports(counts, mechanism)  # it warns of shares that noise does not explain

@@ -79,8 +79,9 @@ def conditional_quantiles(
     numbers, q = values_of(values), probabilities_of(quantiles)
     n = len(numbers)
     if rates is not None:
-        codes, chance = flags_of(reports, design, n), rates_of(rates, n)
-        table, guarantee = weights_of_flags([[0], [1]], chance) if not chance.ndim else None, guarantee_of(chance)
+        codes, probability = flags_of(reports, design, n), rates_of(rates, n)
+        table = None if probability.ndim else weights_of_flags([[0], [1]], probability)
+        guarantee = guarantee_of(probability)
     else:
         mechanism, codes = coded(reports, design, n)
         table, guarantee = decoding_of(mechanism), mechanism.guarantee
@@ -88,7 +89,7 @@ def conditional_quantiles(
     if table is not None:
         columns = _columns_of(table, codes, order)
     else:
-        weights = weights_of_flags(codes, chance)
+        weights = weights_of_flags(codes, probability)
         warn_rare(weights.mean(), np.square(weights).mean(), n)
         columns = iter([taken(weights, order)])
     is_last = np.ones(n, np.bool_)  # of equal values

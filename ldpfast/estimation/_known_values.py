@@ -57,20 +57,20 @@ def flags_of(reports: ArrayLike, design: Any, n: int) -> NDArray[Any]:
 
 def rates_of(rates: ArrayLike, n: int) -> Floats:
     """Return the probability of a fair coin: one number, or one for each of n people."""
-    chance = _check.within("rates", rates, 0, 1, "[)")
-    if chance.shape not in ((), (n,)):
-        raise ValueError(f"rates must be a number or have shape ({n},), like values, got shape {chance.shape}")
-    return chance
+    probability = _check.within("rates", rates, 0, 1, "[)")
+    if probability.shape not in ((), (n,)):
+        raise ValueError(f"rates must be a number or have shape ({n},), like values, got shape {probability.shape}")
+    return probability
 
 
-def weights_of_flags(flags: ArrayLike, chance: Floats) -> Floats:
+def weights_of_flags(flags: ArrayLike, probability: Floats) -> Floats:
     """Return unbiased estimates of true flags, from flags that are fair coins with some probabilities."""
-    return np.asarray((np.asarray(flags) - chance / 2) / (1 - chance))
+    return np.asarray((np.asarray(flags) - probability / 2) / (1 - probability))
 
 
-def guarantee_of(chance: Floats) -> Guarantee:
+def guarantee_of(probability: Floats) -> Guarantee:
     """Return the guarantee of the person with the smallest rate."""
-    least = float(chance.min())
+    least = float(probability.min())
     return Guarantee("local", math.nextafter(math.log((2 - least) / least), math.inf) if least else math.inf)
 
 

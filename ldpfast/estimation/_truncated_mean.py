@@ -188,27 +188,27 @@ class TruncatedMean(Problem[Estimate[float]]):
         if isinstance(self.method, str):
             _check.choice("method", self.method, ("optimal", "paper"))
             ratio = n * epsilon**2 if self.method == "paper" else (k - 1) * constant**2 * n / v
-            level = r * ratio ** (1 / (2 * k))
+            threshold = r * ratio ** (1 / (2 * k))
         else:
-            level, least = _check.positive("method", self.method), r * max(1e-200, math.exp(-500 / (k - 1)))
-            if level < least:  # the bound on the bias would overflow
+            threshold, least = _check.positive("method", self.method), r * max(1e-200, math.exp(-500 / (k - 1)))
+            if threshold < least:  # the bound on the bias would overflow
                 raise ValueError(
                     f"method must be at least {least:.6g} for moment={k:g}, radius={r:g}, got {self.method!r}"
                 )
-        lower = -level if self.lower is None else max(_check.real("lower", self.lower), -level)
-        upper = level if self.upper is None else min(_check.real("upper", self.upper), level)
+        lower = -threshold if self.lower is None else max(_check.real("lower", self.lower), -threshold)
+        upper = threshold if self.upper is None else min(_check.real("upper", self.upper), threshold)
         if not lower < upper:
             raise ValueError(
-                f"lower and upper must leave an interval within [{-level:.6g}, {level:.6g}], "
+                f"lower and upper must leave an interval within [{-threshold:.6g}, {threshold:.6g}], "
                 f"got {self.lower!r} and {self.upper!r}"
             )
-        clips = lower == -level or upper == level
+        clips = lower == -threshold or upper == threshold
         self._define(
             kind(lower, upper, epsilon),
             Reals(),
             truncates=True,
-            level=level,
-            bias_bound=constant * r * (level / r) ** (1 - k) if clips else 0.0,
+            level=threshold,
+            bias_bound=constant * r * (threshold / r) ** (1 - k) if clips else 0.0,
         )
 
     def _convert(self, raw: Estimate[Any]) -> Estimate[float]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PeopleCounts = NDArray[np.int64]
 
-PEOPLE = 1 << 18  # whose draws are made at a time, where each person draws
+BATCH_PEOPLE = 1 << 18  # whose draws are made at a time, where each person draws
 LIMB_BITS = 21  # of the parts of integers whose products are added exactly
 
 
@@ -138,8 +138,8 @@ def ones_by_column(generator: Generator, people: PeopleCounts, columns: int) -> 
 def each_person(people: PeopleCounts) -> Iterator[NDArray[np.intp]]:
     """Yield the groups of all people, one entry per person, from the numbers of people of the groups; in pieces."""
     ends = np.cumsum(people)
-    for start in range(0, int(ends[-1]), PEOPLE):
-        yield np.searchsorted(ends, np.arange(start, min(start + PEOPLE, int(ends[-1]))), side="right")
+    for start in range(0, int(ends[-1]), BATCH_PEOPLE):
+        yield np.searchsorted(ends, np.arange(start, min(start + BATCH_PEOPLE, int(ends[-1]))), side="right")
 
 
 def dot(counts: PeopleCounts, values: PeopleCounts) -> int:

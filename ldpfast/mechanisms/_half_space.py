@@ -64,13 +64,13 @@ class DirectionLaw(Law):
         across it.
     center : float
         Second moment of a coordinate for a record at the center.
-    levels : TwoLevel or None
+    probabilities : TwoLevel or None
         Parameters for `privacy.shuffled`.
     """
 
     moments: Callable[[], tuple[float, float]]
     center: float
-    levels: TwoLevel | None
+    probabilities: TwoLevel | None
 
     def variance(self, decoding: Decoding, records: Floats) -> Floats:
         along, across = self.moments()
@@ -82,7 +82,7 @@ class DirectionLaw(Law):
         return np.asarray(moments - x**2)
 
     def two_level(self) -> TwoLevel | None:
-        return self.levels
+        return self.probabilities
 
     def worst_variance(self, decoding: Decoding) -> float:
         return max(self.moments())

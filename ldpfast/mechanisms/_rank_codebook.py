@@ -193,13 +193,13 @@ class RankCodebook(Mechanism):
             kernel=privatize.RankCodebook(dim, radius, scale, coin.heads, vectors, top),
             top=top,
             scale=scale,
-            law=DirectionLaw(lambda: moments, scale**2 / dim, _levels(coin)),
+            law=DirectionLaw(lambda: moments, scale**2 / dim, _two_level(coin)),
             second_moments=moments,
             coin=coin,
         )
 
 
-def _levels(coin: _coins.SetCoin) -> TwoLevel:
+def _two_level(coin: _coins.SetCoin) -> TwoLevel:
     """Return the parameters for `privacy.shuffled`: S(x) are the top candidates. Those of opposite records are disjoint.
 
     The seed is a part of the report.

@@ -246,7 +246,7 @@ class RankedSigns(Mechanism):
         unit = check_scale(radius / signal)
         scale = check_scale(norm * unit)
         # S(x) are the more probable patterns. Those of opposite records are disjoint. The seed is a part of the report.
-        levels = TwoLevel.of_sets(coin.ratio, coin.inside, coin.patterns, coin.inside)
+        two_level = TwoLevel.of_sets(coin.ratio, coin.inside, coin.patterns, coin.inside)
         center = signs * unit**2 if dim > MAX_ORTHOGONAL else scale**2 / dim
         moments = partial(second_moments_of, dim, coin, least, unit)
         self.define(
@@ -262,7 +262,7 @@ class RankedSigns(Mechanism):
                 moments,
             ),
             kernel=privatize.RankedSigns(dim, radius, unit, largest * unit, coin, limits_of(signs)),
-            law=DirectionLaw(moments, center, levels),
+            law=DirectionLaw(moments, center, two_level),
             coin=coin,
             scale=scale,
             _unit=unit,

@@ -177,9 +177,9 @@ def line_moments(space: Geometry, inside: Number, outside: Number) -> Moments[Nu
     three = space.first(max(0, space.length - 3))  # codes on three hyperplanes whose points are not on a line
     support = inside * common + outside * (size - common)
     on_line = (inside - outside) * (common - three)
-    by_chance = on_line * (space.order - 1) / (space.points - 2)
-    other = outside * common + (inside - outside) * three + by_chance
-    return Moments.of(support, inside * size - support, other + on_line - by_chance, other)
+    others_on_line = on_line * (space.order - 1) / (space.points - 2)
+    other = outside * common + (inside - outside) * three + others_on_line
+    return Moments.of(support, inside * size - support, other + on_line - others_on_line, other)
 
 
 @lru_cache(maxsize=64)

@@ -24,7 +24,7 @@ StateLayout = tuple[tuple[int, ...], Any]  # shape and dtype of an array of coun
 class Recipe(ABC):
     """How the records of people become reports, and how reports become counts. It knows no question.
 
-    A question is its parameters, and holds one recipe, which all rooms of the package use: `recipe_of`.
+    A question is its parameters, and holds one recipe, which all packages of the library use: `recipe_of`.
 
     Attributes
     ----------

@@ -27,14 +27,14 @@ def of_hits(hits: AnyArray, n: Any, debiasing: Debiasing, tail: Any) -> tuple[Fl
 
     hits, n = np.asarray(hits, np.float64), np.asarray(n, np.float64)
     misses = n - hits
-    level = betaln(hits + 0.5, misses + 0.5) - betaln(0.5, 0.5) + np.log(2 * np.asarray(tail))
+    bound = betaln(hits + 0.5, misses + 0.5) - betaln(0.5, 0.5) + np.log(2 * np.asarray(tail))
     center = hits / n
     limits = []
     for end in (0.0, 1.0):
         outside, inside = np.full(center.shape, end), center
         for _ in range(BISECTIONS):
             middle = (outside + inside) / 2
-            excluded = level >= xlogy(hits, middle) + xlogy(misses, 1 - middle)
+            excluded = bound >= xlogy(hits, middle) + xlogy(misses, 1 - middle)
             outside, inside = np.where(excluded, middle, outside), np.where(excluded, inside, middle)
         limits.append(debiasing(np.asarray(outside)))
     return limits[0], limits[1]

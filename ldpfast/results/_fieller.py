@@ -31,8 +31,8 @@ class Fieller:
         Their variances and their covariance.
     lowest, highest : ndarray
         Smallest and largest weights in the numerators of what the denominators count.
-    hit : float
-        Amount by which one report moves a share; 0 if it is not known, for normal margins.
+    step : float
+        Change of a share when one more report supports its symbol; 0 if it is not known, for normal margins.
     needed : int
         Number of reports that are needed if there are too few for normal margins, else 0.
     start : float
@@ -40,7 +40,7 @@ class Fieller:
     codes : CodeCounts or None
         Counts of the codes of reports and what they add to N and D, if they are known.
     freedom : float
-        Degrees of freedom of the variances, for t quantiles of margins where `hit` is 0; infinite for normal ones.
+        Degrees of freedom of the variances, for t quantiles of margins where `step` is 0; infinite for normal ones.
     """
 
     numerator: Floats
@@ -50,7 +50,7 @@ class Fieller:
     c: Floats
     lowest: Any = 0.0
     highest: Any = 0.0
-    hit: float = 0.0
+    step: float = 0.0
     needed: int = 0
     start: float = 0.0
     codes: CodeCounts | None = None
@@ -85,7 +85,7 @@ class Fieller:
 
         shape = np.shape(self.numerator)
         tail = np.broadcast_to(tail, shape)
-        if not np.any(self.hit):
+        if not np.any(self.step):
             z = -ndtri(tail) if math.isinf(self.freedom) else t_quantile(self.freedom, tail)
             return self._root(sign, np.asarray(z))
         center, scale = self._center()
@@ -118,7 +118,7 @@ class Fieller:
         """Return D R - N, its standard error, and the largest amount by which a report moves it, for finite ratios."""
         moved = ratio * self.denominator - self.numerator
         variance = self.vn - 2 * ratio * self.c + ratio**2 * self.vd
-        size = self.hit * np.maximum(np.abs(self.lowest - ratio), np.abs(self.highest - ratio))
+        size = self.step * np.maximum(np.abs(self.lowest - ratio), np.abs(self.highest - ratio))
         return moved, np.sqrt(np.maximum(variance, np.finfo(float).tiny)), np.asarray(size)
 
     def _tails(self, side: int, ratio: Floats) -> Floats:
@@ -127,9 +127,9 @@ class Fieller:
         moved, stderr, size = self._parts(np.where(finite, ratio, 0.0))
         # Those of infinite ratios are relative to their size.
         moved = np.where(finite, moved, self.denominator * np.sign(ratio))
-        stderr, size = np.where(finite, stderr, np.sqrt(self.vd)), np.where(finite, size, self.hit)
+        stderr, size = np.where(finite, stderr, np.sqrt(self.vd)), np.where(finite, size, self.step)
         margin = side * np.sign(self.denominator) * moved
-        if not np.any(self.hit) and not math.isinf(self.freedom):
+        if not np.any(self.step) and not math.isinf(self.freedom):
             return StudentT(self.freedom).tails(np.zeros(np.shape(margin)), stderr, margin, 1)
         return tails_of_margins(margin, stderr, size)
 

@@ -16,7 +16,7 @@ from ._fieller import Fieller
 from ._intervals import Binomial, BoundedSum, IntervalRule, Normal, WithGaps
 from ._test_result import p_values
 
-RATIO = ("numerator", "denominator", "vn", "vd", "c", "lowest", "highest", "hit", "start")
+RATIO = ("numerator", "denominator", "vn", "vd", "c", "lowest", "highest", "step", "start")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def _kind(rule: Any) -> Hashable:
     if isinstance(rule, Normal):
         return None if np.any(rule.bias) else Normal
     if isinstance(rule, Fieller):
-        return Fieller, bool(np.any(rule.hit)), rule.freedom
+        return Fieller, bool(np.any(rule.step)), rule.freedom
     return next((kind for kind in (Binomial, BoundedSum) if isinstance(rule, kind)), None)
 
 

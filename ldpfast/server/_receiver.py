@@ -241,7 +241,7 @@ class Receiver:
             with self.store.write() as connection:
                 statuses = self.store.add(connection, reports)
                 refused += Counter({reason: statuses.count(status) for status, reason in REASONS.items()})
-                self.store.refuse(connection, refused)
+                self.store.add_refusals(connection, refused)
         except Exception as error:  # whatever it is, nothing was acknowledged
             is_known = isinstance(error, SQLAlchemyError)
             failure = UnavailableError("the database cannot be written" if is_known else type(error).__name__)

@@ -194,7 +194,7 @@ class Store:
                 else:
                     known[id_] = digest
 
-    def refuse(self, connection: sa.Connection, reasons: Counter[str]) -> None:
+    def add_refusals(self, connection: sa.Connection, reasons: Counter[str]) -> None:
         """Count refused reports by reason."""
         for reason, count in reasons.items():
             statement: Any = upsert(self.engine, refusals).values(reason=reason, count=count)

@@ -53,7 +53,7 @@ class Incoming:
         self.messages.append(message)
         self.labels.append(label)
 
-    def refuse(self, fault: str) -> None:
+    def add_fault(self, fault: str) -> None:
         """Add a report that cannot be read."""
         self.faults[len(self)] = fault
         self.add(b"", b"", b"")
@@ -88,20 +88,20 @@ def _add_json(found: Incoming, line: bytes) -> None:
     try:
         data = json.loads(line)
         if not isinstance(data, dict) or not {"id", "message"} <= set(data) <= {"id", "message", "group"}:
-            return found.refuse("line")
+            return found.add_fault("line")
         group = data.get("group")
         if group is not None and (not isinstance(group, str) or not group):
-            return found.refuse("group")
+            return found.add_fault("group")
         if len(data["id"]) != 2 * ID_BYTES:
-            return found.refuse("id")
+            return found.add_fault("id")
         id_ = bytes.fromhex(data["id"])
         if len(id_) != ID_BYTES:
-            return found.refuse("id")
+            return found.add_fault("id")
         return found.add(
             id_, base64.b64decode(data["message"], validate=True), (group or "").encode("utf-8", "surrogatepass")
         )
     except (binascii.Error, TypeError, ValueError, RecursionError):
-        return found.refuse("line")
+        return found.add_fault("line")
 
 
 def read_frames(body: bytes, most: int) -> Incoming:
@@ -131,7 +131,7 @@ def read_frames(body: bytes, most: int) -> Incoming:
             raise BodyError(f"the frame at byte {at} must end before the body")
         label = start + ID_BYTES + 1
         if label > stop or (message := label + body[label - 1]) > stop:
-            found.refuse("line")
+            found.add_fault("line")
         else:
             ids.append(body[start : label - 1])
             messages.append(body[message:stop])

@@ -1,7 +1,7 @@
 """Surveys: many questions to every person, with one total privacy parameter.
 
 `Survey` declares the questions. Its `privatize` and `client` are for the people, `aggregator` and `estimate` for the
-server, `run` for both in one process, and `plan` tells beforehand how exact the answers will be.
+server, `run` for both in one process, and `plan` estimates the precision of the answers before collecting.
 """
 
 from .._frames import Coded as Coded

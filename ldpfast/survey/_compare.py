@@ -358,8 +358,8 @@ def answers_with_trends(results: Mapping[Any, SurveyResult]) -> dict[Any, dict[s
 def compare_rounds(results: Mapping[str, SurveyResult], confidence: float) -> SurveyComparison:
     """Return the differences of two rounds of a survey, whose answers have half of the variance of a difference each."""
     before, after = results
-    level = _check.probability("confidence", confidence)
-    return _comparison(dict(results), list(results[before]), [(after, before)], level)
+    checked = _check.probability("confidence", confidence)
+    return _comparison(dict(results), list(results[before]), [(after, before)], checked)
 
 
 def _comparison(

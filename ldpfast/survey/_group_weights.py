@@ -54,9 +54,9 @@ class GroupWeights:
             spread = covariance.with_sum
             value = value + (1 - value.sum()) * spread / spread.sum()
             covariance = covariance.of_sum_one()
-        hit = float(np.max(w * found.hit))
+        step = float(np.max(w * found.step))
         people = self._effective(found.n) / k
-        return Shares(value, int(np.sum(found.n)), covariance, found.guarantee, hit=hit, people_per_symbol=people)
+        return Shares(value, int(np.sum(found.n)), covariance, found.guarantee, step=step, people_per_symbol=people)
 
     def mean(self, found: Estimate[Any]) -> Estimate[Any]:
         """Return the mean in the population, from the means of every group."""

@@ -33,7 +33,7 @@ AT_ONCE = 1 << 22  # numbers in one piece of the draws
 STEPS = 20  # of a fit
 MAX_MARGIN_ERROR = 1.5  # standard error of a margin over the mean share, beyond which the test rejects too often
 LEAST_TOTAL = 3.0  # standard errors, of the share of people who answered: quotients by it are nearly normal
-MOST_CELLS = 10_000  # of a table whose independence is tested
+MAX_TESTED_CELLS = 10_000  # of a table whose independence is tested
 
 
 def goodness_of_fit(answer: Answer, shares: ArrayLike, rng: RNGLike) -> TestResult:
@@ -172,9 +172,9 @@ def two_sample(a: Answer, b: Answer, *, rng: RNGLike = None) -> TestResult:
 def independence(answer: CrossAnswer, rng: RNGLike) -> TestResult:
     """Test whether two questions are independent, among the people who answered both."""
     rows, columns = (len(question.labels) for question in answer._columns)
-    if rows * columns > MOST_CELLS:
+    if rows * columns > MAX_TESTED_CELLS:
         raise ValueError(
-            f"a table must have at most {MOST_CELLS} cells for a test of independence, got {rows * columns}"
+            f"a table must have at most {MAX_TESTED_CELLS} cells for a test of independence, got {rows * columns}"
         )
     found = _distribution_of("this answer", answer)
     fitted = project_simplex(found.values(found.shares.value, project_simplex(found.shares.value[found.symbols])))

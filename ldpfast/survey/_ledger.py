@@ -129,7 +129,7 @@ class Ledger:
             data, label = _of_series(self._read(), survey), survey.label.fingerprint
             if bytes.fromhex(data["secret"]) != secret:
                 raise ValueError("store must hold the ledger that the client was made with, got another one")
-            entry, most = survey.series.entry, survey.series.most_reports
+            entry, most = survey.series.entry, survey.series.max_reports
             # A repeated request gets the stored reports. Otherwise questions that were answered before keep their old reports,
             # which cost nothing, and only the others are new losses. The file is written before anything is returned.
             same = [answer for answer in data["answers"] if answer["wave"] == entry]

@@ -155,7 +155,7 @@ class Series:
         return self.wave if self.rounds is None else self.rounds.number + 1
 
     @property
-    def most_reports(self) -> int | None:
+    def max_reports(self) -> int | None:
         """Largest number of times that a person answers in the series; None if it goes on."""
         if self.rounds is not None:
             return self.rounds.rounds

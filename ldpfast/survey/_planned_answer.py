@@ -89,7 +89,7 @@ class PlannedAnswer:
         Share of the people whose reports count.
     labels : int
         Number of labels that a test compares at once; 1 for a single number.
-    hit : float
+    step : float
         Amount by which one report moves the estimate, times the number of reports; 0 where limits are normal.
     line : Debiasing or None
         Debiasing of the share of one symbol, if the answer is a function of a binomial count.
@@ -102,7 +102,7 @@ class PlannedAnswer:
     expected: Expected
     asked: float
     labels: int
-    hit: float
+    step: float
     line: Debiasing | None
     groups: int = 2
 
@@ -126,7 +126,7 @@ class PlannedAnswer:
         from scipy.special import ndtri
 
         reports = n // self.groups * self.asked
-        if self.labels > 1 or not (self.hit or self.line):
+        if self.labels > 1 or not (self.step or self.line):
             largest = min(self.cap, self.expected.largest(self.coefficients, difference))
             distance = detectable_distance(max(1, self.labels - 1), alpha, power)
             return difference >= distance * math.sqrt(self.groups * largest / reports)
@@ -137,13 +137,13 @@ class PlannedAnswer:
         above = self._margins(ends[1], variances[1], reports, alpha / 2)[1] if self.groups == 2 else 0.0
         margin = math.hypot(below, above)
         # The test is discrete: half of the step by which one report moves the estimate is added.
-        step = (self.hit if self.line is None else self.line.one - self.line.zero) / reports
+        step = (self.step if self.line is None else self.line.one - self.line.zero) / reports
         return difference >= margin + step / 2 + float(ndtri(power)) * math.sqrt(sum(variances))
 
     def _margins(self, share: float, variance: float, reports: float, tail: float) -> tuple[float, float]:
         """Return the distances from the estimate to the lower and the upper limit, for the expected counts."""
         if self.line is None:
-            size = self.hit / reports
+            size = self.step / reports
             margin = float(BoundedSum(size, size).bounds(np.array(0.0), np.array(math.sqrt(variance)), tail)[1])
             return margin, margin
         hits = reports * (share - self.line.zero) / (self.line.one - self.line.zero)
@@ -201,8 +201,8 @@ def planned_answer(
     moments = Response.of(parts[0].k, line, mechanism.report).moments
     own = moments.base * ((1 - share) ** 2 + share**2 * (k - 1)) + moments.pair * (1 - share * k) ** 2
     variance = own / expected.response**2 + moments.slope * share * (1 - share) / expected.response
-    hit = (line.one - line.zero) / expected.response if labels == 1 else 0.0
-    return PlannedAnswer(_quadratic(variance), math.inf, expected, asked, labels, hit, None)
+    step = (line.one - line.zero) / expected.response if labels == 1 else 0.0
+    return PlannedAnswer(_quadratic(variance), math.inf, expected, asked, labels, step, None)
 
 
 def planned_number(mechanism: Mechanism, groups: int = 2) -> PlannedAnswer:
@@ -211,7 +211,7 @@ def planned_number(mechanism: Mechanism, groups: int = 2) -> PlannedAnswer:
     length = high - low
     line = mechanism.debiasing
     worst = mechanism.worst_variance
-    hit = 0.0
+    step = 0.0
     anything = Expected(((0.0, 1.0),), 1.0)
     if isinstance(line, Debiasing):
         place = Debiasing((line.zero - low) / length, (line.one - low) / length)
@@ -222,8 +222,11 @@ def planned_number(mechanism: Mechanism, groups: int = 2) -> PlannedAnswer:
         report = mechanism.report
         assert isinstance(report, Codes)
         decoded = mechanism.decode(np.arange(report.k).astype(report.dtype(np.dtype(np.float64))))
-        noise, hit = np.array([largest_variance(mechanism) / length**2, 1.0, -1.0]), float(decoded.max() - low) / length
-    return PlannedAnswer(noise, worst / length**2, anything, 1.0, 1, hit, None, groups)
+        noise, step = (
+            np.array([largest_variance(mechanism) / length**2, 1.0, -1.0]),
+            float(decoded.max() - low) / length,
+        )
+    return PlannedAnswer(noise, worst / length**2, anything, 1.0, 1, step, None, groups)
 
 
 def _quadratic(values: Floats) -> Floats:

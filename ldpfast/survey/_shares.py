@@ -85,7 +85,7 @@ class Response:
 class Shares:
     """Unbiased shares of k symbols, and their covariance.
 
-    All arrays may have a first axis for groups of people; n and hit have one entry per group then.
+    All arrays may have a first axis for groups of people; n and step have one entry per group then.
 
     Attributes
     ----------
@@ -98,8 +98,8 @@ class Shares:
         The distribution of the reports; None for shares from several sources.
     binomial : Binomial or None
         The counts, if every share is a function of one.
-    hit : float
-        Amount by which a hit in one report moves a share; 0 if it is not known.
+    step : float
+        Change of a share when one more report supports its symbol; 0 if it is not known.
     mechanism : Mechanism or None
         The mechanism of the reports, if the symbols are its records.
     people_per_symbol : float or None
@@ -112,7 +112,7 @@ class Shares:
     guarantee: Guarantee
     response: Response | None = None
     binomial: Binomial | None = None
-    hit: Any = 0.0
+    step: Any = 0.0
     mechanism: Mechanism | None = None
     people_per_symbol: float | None = None
 
@@ -137,8 +137,8 @@ class Shares:
         if response.ones is not None and response.ones > 1:  # few reports have shares that no population can have
             share = project_simplex(share)
         covariance = response.covariance(share, people)
-        hit = (line.one - line.zero) / people
-        return cls(value, people, covariance, estimate.guarantee, response, rule, hit, mechanism)
+        step = (line.one - line.zero) / people
+        return cls(value, people, covariance, estimate.guarantee, response, rule, step, mechanism)
 
     @classmethod
     def expected(cls, mechanism: SymbolMechanism, share: Floats) -> Self:
@@ -182,9 +182,9 @@ class Shares:
 
     def _bounded(self, sums: WeightedSums) -> IntervalRule:
         """Return the rule for sums of the shares: each supported symbol of a report is a step."""
-        if not np.any(self.hit):
+        if not np.any(self.step):
             return Normal.of_sum(self.n)
-        step = along(self.hit, sums.ndim) * max(abs(sums.lowest), abs(sums.highest))
+        step = along(self.step, sums.ndim) * max(abs(sums.lowest), abs(sums.highest))
         return BoundedSum(step, step)
 
     def _binomial(self, sums: WeightedSums) -> Binomial | None:
@@ -226,8 +226,8 @@ class Shares:
             value = np.asarray(numerator / denominator)
             stderr = np.sqrt(np.maximum(vn - 2 * value * c + value**2 * vd, 0)) / np.abs(denominator)
         ratio = (numerator, denominator, vn, vd, c)
-        if np.any(self.hit):
-            weights = sums.lowest, sums.highest, along(self.hit, sums.ndim)
+        if np.any(self.step):
+            weights = sums.lowest, sums.highest, along(self.step, sums.ndim)
             rule = Fieller(*ratio, *weights, start=sums.start, codes=self._codes(value, sums, given))
         else:
             rule = Fieller(*ratio, needed=Normal.of_sum(self.n).needed, start=sums.start)
@@ -286,4 +286,4 @@ class Shares:
             scaled = Debiasing(cells * line.zero, cells * line.zero + line.one - line.zero)
             rule = Binomial(add(self.binomial.hits), along(self.n, 1), scaled)
         covariance = self.covariance.summed(add)
-        return Shares(add(self.value), self.n, covariance, self.guarantee, response, rule, self.hit)
+        return Shares(add(self.value), self.n, covariance, self.guarantee, response, rule, self.step)

@@ -45,7 +45,7 @@ def simulated(layout: SurveyLayout, frame: Any, n: int, generator: Generator) ->
             f"mechanism must be a survey with at most {MAX_CHOICES} different sets of questions per person, got {choices}"
         )
     sets = list(itertools.combinations(range(len(layout.items)), layout.answers))
-    asked = multinomial(generator, np.asarray(n, np.int64), _chances(layout, len(sets)))
+    asked = multinomial(generator, np.asarray(n, np.int64), _set_probabilities(layout, len(sets)))
     states = [np.zeros(shape, dtype) for shape, dtype in layout.state_layouts]
     people = [np.zeros(rows, np.int64) for _ in layout.items]
     for chosen, count in zip(sets, asked.tolist(), strict=True):
@@ -63,7 +63,7 @@ def simulated(layout: SurveyLayout, frame: Any, n: int, generator: Generator) ->
     return states
 
 
-def _chances(layout: SurveyLayout, sets: int) -> Floats:
+def _set_probabilities(layout: SurveyLayout, sets: int) -> Floats:
     """Return the probabilities of the sets of questions, up to a factor."""
     if layout.answers > 1 or sets == 1:
         return np.ones(sets)

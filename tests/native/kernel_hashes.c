@@ -283,9 +283,9 @@ static void steps_and_series(void)
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
         const series p = {terms[i], 0, 1, 0x1p32, 0xbb00000000000000u};
         printf("terms %zu\n", terms[i]);
-        privatize("series, float", privatize_series_f32, &p, floats, 600 < series_rows(terms[i]) ? 600 : 16,
+        privatize("series, float", privatize_series_terms_f32, &p, floats, 600 < series_rows(terms[i]) ? 600 : 16,
                   (terms[i] + 7) / 8);
-        privatize("series", privatize_series_f64, &p, doubles, series_rows(terms[i]), (terms[i] + 7) / 8);
+        privatize("series", privatize_series_terms_f64, &p, doubles, series_rows(terms[i]), (terms[i] + 7) / 8);
     }
 }
 

@@ -364,8 +364,8 @@ static void series_terms(void)
     static const size_t terms[] = {5, 32, 33, 100};
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
         const series p = {terms[i], 0, 1, 0x1p32, 0xbb00000000000000u};
-        privatize("series, f32", privatize_series_f32, &p, floats, 37, 4, (terms[i] + 7) / 8);
-        privatize("series, f64", privatize_series_f64, &p, doubles, 37, 8, (terms[i] + 7) / 8);
+        privatize("series, f32", privatize_series_terms_f32, &p, floats, 37, 4, (terms[i] + 7) / 8);
+        privatize("series, f64", privatize_series_terms_f64, &p, doubles, 37, 8, (terms[i] + 7) / 8);
     }
 }
 

@@ -140,7 +140,7 @@ class GaussianMean(Described):
         if self.method.startswith("efficient") and self.rounds == 1:
             raise ValueError(f'rounds must be 2 for method="{self.method}": its questions need a center')
         self.horizon = None if n is None else _check.people("n", n)
-        self._design = self._make(Model(self.epsilon, self.sigma, self.sigma_bounds, self.mu_bound, self.beta))
+        self._variant = self._make(Model(self.epsilon, self.sigma, self.sigma_bounds, self.mu_bound, self.beta))
         self._asked: list[AnswerGroups] = []  # groups of each round that has begun
         self._located: Located | None = None  # published between the rounds
         self.round = 0
@@ -156,7 +156,7 @@ class GaussianMean(Described):
         return {"coins": [question.schema()["coins"] for question in self._first()] if self._is_planned else []}
 
     def _make(self, model: Model) -> ProtocolVariant:
-        """Return the design of the method."""
+        """Return the variant of the method."""
         if self.method == "paper":
             return Paper(model, self.rounds)
         kind, _, decoder = self.method.partition("-")
@@ -184,8 +184,8 @@ class GaussianMean(Described):
 
     def _first(self) -> tuple[Mechanism, ...]:
         """Return the questions of the first round."""
-        search = self._design.levels.questions
-        return search if self.rounds == 2 else search + self._design.nonadaptive_questions(self.horizon)
+        search = self._variant.levels.questions
+        return search if self.rounds == 2 else search + self._variant.nonadaptive_questions(self.horizon)
 
     def plan(self, n: int) -> Plan:
         """Return how many of n people belong to each group of each round.
@@ -205,9 +205,9 @@ class GaussianMean(Described):
         TypeError, ValueError
             If n is not an integer, or too small for the search; the message contains the least n.
         """
-        n, design = _check.people("n", n), self._design
-        others = len(design.nonadaptive_questions(self.horizon or n)) if self.rounds == 1 else design.second_groups
-        return design.plan(n, others)
+        n, variant = _check.people("n", n), self._variant
+        others = len(variant.nonadaptive_questions(self.horizon or n)) if self.rounds == 1 else variant.second_groups
+        return variant.plan(n, others)
 
     def query(self, group: int = 0) -> Query:
         """Return the query for a group of the open round, for any number of people.
@@ -283,11 +283,11 @@ class GaussianMean(Described):
         """
         groups = self._open()
         if self.round == 0:
-            search = groups[: len(self._design.levels)]
+            search = groups[: len(self._variant.levels)]
             self._require(search)
             if self.rounds == 2:
-                located = self._design.locate(search)
-                questions = self._design.adaptive_questions(located, self.horizon or 2 * self.n)
+                located = self._variant.locate(search)
+                questions = self._variant.adaptive_questions(located, self.horizon or 2 * self.n)
                 self._asked.append(tuple(map(Group.of, questions)))
                 self._located = located
         self.round += 1
@@ -295,7 +295,7 @@ class GaussianMean(Described):
 
     def _require(self, search: AnswerGroups) -> None:
         """Raise ValueError if a group of the search has too few answers."""
-        levels, fewest = self._design.levels, min(group.n for group in search)
+        levels, fewest = self._variant.levels, min(group.n for group in search)
         if levels.kappa(fewest) < MIN_KAPPA:
             least = levels.people(MIN_KAPPA) // len(levels)
             raise ValueError(f"the search needs at least {least} answers in each group, got {fewest} in the smallest")
@@ -325,19 +325,19 @@ class GaussianMean(Described):
 
     def _conclude(self) -> GaussianEstimate:
         """Return the estimate without its warnings."""
-        design = self._design
+        variant = self._variant
         if self.rounds == 2 and self._located is None:
             raise ValueError("an estimate needs the second round: close_round() ends the first")
         everybody = tuple(group for groups in (self._asked or [self._open()]) for group in groups)
-        search, second = everybody[: len(design.levels)], everybody[len(design.levels) :]
+        search, second = everybody[: len(variant.levels)], everybody[len(variant.levels) :]
         self._require(search)
         if sum(group.n for group in second) == 0:
             raise ValueError("an estimate needs at least 1 answer to the second questions, got none")
-        return design.conclude(self._located or design.locate(search), search, second)
+        return variant.conclude(self._located or variant.locate(search), search, second)
 
     def _warned(self, estimate: GaussianEstimate) -> GaussianEstimate:
         """Issue the warnings of an estimate and return it."""
-        safe = self._design.safe_kappa
+        safe = self._variant.safe_kappa
         if estimate.kappa < safe:
             warn(
                 f"kappa = {estimate.kappa:.1f} is below {safe:g}: the search may have failed, and the interval "
@@ -440,7 +440,7 @@ class GaussianMean(Described):
     ) -> GaussianEstimate:
         """Return the estimate of a new server that gets the `answers` of both parts of a plan."""
         server = GaussianMean(**{**self._parameters(), "n": self.horizon or plan.n})
-        search = len(server._design.levels)
+        search = len(server._variant.levels)
         first = tuple(group.question for group in server._open())
         server._asked = [answers(plan.search, first[:search])]
         if server.rounds == 1:
@@ -543,12 +543,12 @@ class GaussianMean(Described):
             raise ValueError("rounds without answers, or answers without a round")
         if server.rounds == 2 and server.round > 0:
             mu, sigma, _ = header["located"]
-            recomputed = server._design.locate(rounds[0][: len(server._design.levels)])
+            recomputed = server._variant.locate(rounds[0][: len(server._variant.levels)])
             located = Located(_check.real("mu", mu), _check.positive("sigma", sigma), recomputed.doubts)
             if max(abs(mu - recomputed.mu), abs(sigma - recomputed.sigma)) > SAME * recomputed.sigma:
                 raise ValueError("a center that the answers do not give")
             n = server.horizon or 2 * sum(group.n for group in rounds[0])
-            expected = server._design.adaptive_questions(located, n)
+            expected = server._variant.adaptive_questions(located, n)
             if [(type(m), m.epsilon) for m in expected] != [(type(m), m.epsilon) for m in questions[1]]:
                 raise ValueError("other questions in the second round")
             server._located = located

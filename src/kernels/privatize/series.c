@@ -46,5 +46,5 @@ LDP_INLINE size_t series_bytes(const series *p, size_t n)
 #define KERNEL_BODY "privatize/series_body.h"
 #include "simd/each_isa.h"
 
-DEFINE_PRIVATIZE(series_f32)
-DEFINE_PRIVATIZE(series_f64)
+DEFINE_PRIVATIZE(series_terms_f32)
+DEFINE_PRIVATIZE(series_terms_f64)

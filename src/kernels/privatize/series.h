@@ -22,6 +22,6 @@ LDP_INLINE size_t series_rows(size_t terms)
 }
 
 /* Records: n numbers; reports: packed signs, bit 1 = plus, rows padded to whole bytes. */
-privatize_fn privatize_series_f32, privatize_series_f64;
+privatize_fn privatize_series_terms_f32, privatize_series_terms_f64;
 
 #endif

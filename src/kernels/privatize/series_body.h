@@ -84,8 +84,8 @@ LDP_INLINE NAME(uint32s) NAME(turns)(const series *p, const REAL *x, NAME(eviden
     return (NAME(uint32s))PER_ISA(low_halves)(part[0], part[1]);
 }
 
-static int NAME(privatize_series)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
-                                  void *reports)
+static int NAME(privatize_series_terms)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
+                                        void *reports)
 {
     enum { LANES = V_BYTES / 4, PARTS = SERIES_PEOPLE / LANES };
     const series *p = params;

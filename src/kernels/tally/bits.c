@@ -31,7 +31,7 @@ static int tally_narrow(size_t k, size_t size, size_t bytes, const uint8_t *rows
     for (size_t done = 0, now; done < loads; done += now) {
         now = loads - done < MAX_LOADS ? loads - done : MAX_LOADS;
         const set_rows sets = {rows + done * step, rows + total, bytes, size, together};
-        other |= LDP_BEST(count_column)(rows + done * step, step, now, 1, &sets, count);
+        other |= LDP_BEST(tally_512_bits)(rows + done * step, step, now, 1, &sets, count);
         for (size_t r = 0; r < together; r++)
             fold(count, r * bytes, (r + 1) * bytes, 0, k, state);
     }
@@ -40,7 +40,7 @@ static int tally_narrow(size_t k, size_t size, size_t bytes, const uint8_t *rows
         const set_rows sets = {rows + at, rows + total, bytes, size, left / bytes};
         memset(tail, 0, WIDTH);
         memcpy(tail, rows + at, left);
-        other |= LDP_BEST(count_column)(tail, WIDTH, 1, 0, &sets, count);
+        other |= LDP_BEST(tally_512_bits)(tail, WIDTH, 1, 0, &sets, count);
         for (size_t r = 0; r < together; r++)
             fold(count, r * bytes, (r + 1) * bytes, 0, k, state);
     }
@@ -60,7 +60,7 @@ static int tally_wide(size_t k, size_t size, size_t bytes, const uint8_t *rows, 
             size_t start = byte + WIDTH <= bytes ? byte : bytes - WIDTH;
             const set_rows sets = {rows + done * bytes, rows + n * bytes, bytes, byte == 0 ? size : 0, 1};
             const int fetch = byte == 0 && bytes <= FETCH_BYTES;
-            other |= LDP_BEST(count_column)(rows + done * bytes + start, bytes, now, fetch, &sets, count);
+            other |= LDP_BEST(tally_512_bits)(rows + done * bytes + start, bytes, now, fetch, &sets, count);
             fold(count, byte - start, WIDTH, byte, k, state);
         }
     }

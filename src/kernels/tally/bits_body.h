@@ -54,7 +54,7 @@ enum { NAME(AHEAD) = 64 }; /* loads prefetched (18 -> 33 GB/s on Zen 5) */
 /* Counts of the 512 bit positions over `loads` < 65536 loads; bit b of byte j is at index 64 b + j. `fetch`: also prefetch the
  * bytes between the loads, for the next columns. The sizes of the rows `sets` are checked while they are in the
  * cache. Returns whether some row has another size. */
-static int NAME(count_column)(const uint8_t *at, size_t step, size_t loads, int fetch, const set_rows *sets, uint32_t *count)
+static int NAME(tally_512_bits)(const uint8_t *at, size_t step, size_t loads, int fetch, const set_rows *sets, uint32_t *count)
 {
     int planes = 4, other = 0;
     while (loads >> planes)

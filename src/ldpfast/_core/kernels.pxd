@@ -335,7 +335,7 @@ cdef extern from "privatize/series.h" nogil:
         double lower, upper, per_range
         uint64_t heads
     size_t series_rows(size_t terms)
-    privatize_fn privatize_series_f32, privatize_series_f64
+    privatize_fn privatize_series_terms_f32, privatize_series_terms_f64
 
 
 cdef extern from "privatize/l2_ball.h" nogil:

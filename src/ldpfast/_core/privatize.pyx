@@ -7,7 +7,7 @@ from ldpfast._core.kernels cimport (
     STREAM_LAPLACE_RESIDUE, STREAM_LAPLACE_VECTOR, STREAM_RANDOMIZED_RESPONSE, STREAM_RESIDUE, STREAM_WARNER, coin,
     bins, geometric_noise, clip_numbers_f32,  clip_numbers_f64, clip_rows_f32, clip_rows_f64, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, number_range, privatize_bins_f32, privatize_bins_f64,
     privatize_l2_ball_f32, privatize_l2_ball_f64, privatize_laplace_f32, privatize_laplace_f64, privatize_linf_ball_f32,
-    privatize_linf_ball_f64, privatize_series_f32, privatize_series_f64, privatize_randomized_response_u8, privatize_randomized_response_u16,
+    privatize_linf_ball_f64, privatize_series_terms_f32, privatize_series_terms_f64, privatize_randomized_response_u8, privatize_randomized_response_u16,
     privatize_randomized_response_u32, privatize_randomized_response_u64, privatize_residue_f32, privatize_residue_f64,
     privatize_sign_bit_f32, privatize_sign_bit_f64, privatize_unary_encoding_u8, privatize_unary_encoding_u16,
     privatize_unary_encoding_u32, privatize_unary_encoding_u64, randomized_response, residue, series, series_rows, sign_bit, tally_bits,
@@ -397,7 +397,7 @@ cdef class Series(BitKernel):
         self.configure_bits(terms)
         self.items = 1
         self.rows = series_rows(terms)
-        self.by_size = [NULL, NULL, privatize_series_f32, privatize_series_f64]
+        self.by_size = [NULL, NULL, privatize_series_terms_f32, privatize_series_terms_f64]
 
 
 # Vectors and grids ----------------------------------------------------------------------------------------------------

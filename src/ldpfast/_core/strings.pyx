@@ -218,8 +218,8 @@ def fill_rows(const uint8_t[::1] data, const int64_t[::1] ends, const uint8_t[::
     ends : array of int64, shape (n + 1,)
         String i is from ends[i] to ends[i + 1].
     table : array of uint8, shape (256,), or None
-        Symbols of bytes, of which 255 is unknown and becomes the symbol 1, and 254 is the rest of an unknown character and is left
-        out. None: a byte is its own symbol.
+        Symbols of bytes. An unknown byte (255) becomes the symbol 1; a continuation (254) is skipped. Both mark the row invalid.
+        None: a byte is its own symbol.
     padded : bool
         Whether zeros at the end of a string are not part of it.
     out : ndarray of uint8, shape (n, bytes + 1)

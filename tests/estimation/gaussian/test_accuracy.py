@@ -173,7 +173,7 @@ def test_answers_missing_at_random_do_not_bias(options):
 def test_single_second_answer_has_a_positive_standard_error():
     for name in PROTOCOLS:
         server = make(PROTOCOLS[name], n=20_000)
-        first = server.groups if server.rounds == 2 else len(server._design.levels)
+        first = server.groups if server.rounds == 2 else len(server._variant.levels)
         for group in range(first):
             query = server.query(group)
             server.update(query, query.privatize(normals(3000, seed=group), rng=group))

@@ -38,7 +38,7 @@ def test_guarantee_is_that_of_the_weakest_question(options):
     for epsilon in (0.3, 1.0, 4.0):
         server = make(options, epsilon)
         estimate = quiet(server.simulate, 200_000, 3.7, 2.0, rng=1)
-        levels = server._design.levels.questions
+        levels = server._variant.levels.questions
         assert max(question.epsilon_realized for question in levels) <= estimate.epsilon <= epsilon
         if estimate.sigma is not None:
             assert estimate.sigma.guarantee == estimate.guarantee

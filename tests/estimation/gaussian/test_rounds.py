@@ -38,7 +38,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "i
 
 
 def test_queries_follow_the_plan(options):
-    server, levels = make(options, n=N), make(options)._design.levels.questions
+    server, levels = make(options, n=N), make(options)._variant.levels.questions
     plan = server.plan(N)
     assert (server.round, server.n, server.groups) == (0, 0, len(plan.rounds[0]))
     assert [server.query(group).mechanism for group in range(len(levels))] == list(levels)
@@ -283,7 +283,7 @@ def test_estimate_in_the_first_of_two_rounds_is_an_error(options):
 def test_round_with_too_few_answers_stays_open(options):
     """kappa is below 2 in one group of the search. The message says how many answers are needed."""
     server = make(options, n=N)
-    levels = server._design.levels
+    levels = server._variant.levels
     least = math.ceil(2 / levels.gain**2)
     for group in range(server.groups):
         if group != 1:

@@ -265,7 +265,7 @@ def test_simulations_and_runs_have_equal_distributions(method, scale):
 def test_counts_of_a_run_follow_the_distribution_of_each_group(epsilon):
     """Every cell of every group: detects errors of 7 percentage points, and so a wrong question, group or record."""
     model, n, mu, sigma = GaussianMean(epsilon, sigma_bounds=(1.0, 4.0), mu_bound=30.0, rounds=1), 400_000, -7.3, 2.0
-    x, plan, design = np.random.default_rng(SEED).normal(mu, sigma, n), model.plan(n), model._design
+    x, plan, design = np.random.default_rng(SEED).normal(mu, sigma, n), model.plan(n), model._variant
     for part, questions in ((plan.search, design.levels.questions), (plan.second, design.nonadaptive_questions(None))):
         for group in ask(plan, part, questions, x, open_stream(SEED)):
             p = ReportDistribution([group.question]).reports(mu, sigma).value[0]
