@@ -83,6 +83,28 @@ def test_the_functional_of_the_mean_is_not_called_like_the_question():
         central.Maen  # noqa: B018
 
 
+def other_verbs(tree: ast.Module) -> list[str]:
+    """Return the functions of a module whose verb is another one than tally, merge, conclude or collect."""
+    return [
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and re.match(r"_?(count|combine|gather|accumulate)(_|$)", node.name)
+        and "property" not in map(ast.unparse, node.decorator_list)
+    ]
+
+
+def test_counting_has_three_verbs():
+    """Reports are tallied, states merged, results concluded; `collect` privatizes and tallies. A bench and an option count."""
+    found = {
+        file: other_verbs(tree) for file, tree in trees(PACKAGE).items() if not file.startswith(("bench/", "cli/"))
+    }
+    assert {file: names for file, names in found.items() if names} == {"dask.py": ["count_people"]}
+    text = "class A:\n    def _count_rows(self): ...\n    @property\n    def count(self): ...\n"
+    text += "def combine(): ...\ndef counted(): ..."
+    assert sorted(other_verbs(ast.parse(text))) == ["_count_rows", "combine"]
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """A package with two classes, an alias and two modules of the same name."""
