@@ -25,7 +25,7 @@ class ArithmeticMean:
     Examples
     --------
     >>> from ldpfast import central
-    >>> central.influence(central.Mean(), [1.0, 2.0, 3.0], 5.0)
+    >>> central.influence(central.ArithmeticMean(), [1.0, 2.0, 3.0], 5.0)
     3.0
     """
 

@@ -26,7 +26,7 @@ def test_best_number_of_terms(n, a, beta, c):
     middle = (2 * beta * c**2 / (math.pi * noise)) ** (1 / (2 * beta + 2))
     k = np.arange(1.0, min(4 * middle + 12, 60_000), 2)
     risks = noise * k * _tools.half_space(k) ** 2 + c**2 * (k + 1) ** (-2 * beta)
-    best = float(_density._series(np.array(n), np.array(a), np.array(beta), np.array(c)))
+    best = float(_density._series_risk(np.array(n), np.array(a), np.array(beta), np.array(c)))
     assert best == pytest.approx(min(c**2, risks.min()), rel=1e-9)
 
 
@@ -36,7 +36,7 @@ def test_best_number_of_bins(n, a, c):
     bins = np.arange(2.0, min(65_536, 4 * (c**2 * n) ** (1 / 3) + 10))
     v = 1 / (4 * math.sinh(a / 4) ** 2)
     best = min(c**2 / 12, (c**2 / (12 * bins**2) + (bins - 1 + bins**2 * v) / n).min())
-    assert float(_density._histogram(np.array(n), np.array(a), np.array(c))) == pytest.approx(best, rel=1e-9)
+    assert float(_density._histogram_risk(np.array(n), np.array(a), np.array(c))) == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.parametrize("n, epsilon, slope", [(30.0, 1.0, 1.0), (1e3, 0.3, 5.0), (1e4, 1.0, 2.0), (3e3, 3.0, 2.0)])
