@@ -22,6 +22,7 @@ from ldpfast.bench._singles import SINGLE_TARGET, singles
 from . import rivals
 from .measure import measure
 from .rivals import numba_cases, numba_tools
+from .rivals.numpy_cases import numpy_case
 
 THREADED = ("ldpfast", "numba")
 SMALL = 1e-3  # scale of the cases that are built to find out which libraries and threads they have
@@ -67,7 +68,8 @@ def make(library: str, name: str) -> tuple[Case, Task]:
         except ImportError as error:
             pytest.skip(f"{library} is installed but cannot be imported: {error}")
     if library == "numpy":
-        return replace(case, units=case.numpy_units or case.units), case.numpy
+        rival = numpy_case(name, case)
+        return replace(case, units=rival.units), rival.call
     if library.startswith("numba"):
         call = numba_cases.numba_case(name, case, 2 if library.endswith("2 threads") else 1)
         assert call is not None

@@ -10,14 +10,17 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import bench
+from ldpfast.bench._case import Rival
 from ldpfast.bench._cases import CASES
 from ldpfast.bench._checks import ALPHA, bernstein, count_bits, left_out
 from ldpfast.bench._measure import Machine, measure
-from ldpfast.bench._numpy import numpy_count
 from ldpfast.bench._report import report
 from ldpfast.bench._singles import singles
 
 from .support.cases import each
+from .support.checkout import import_from_checkout
+
+numpy_cases = import_from_checkout("benchmarks.rivals.numpy_cases")
 
 SCALE = 1e-3
 REPORTS = [name for name in CASES if name.startswith(("l2", "linf", "unary", "response", "laplace", "residue", "sign"))]
@@ -41,7 +44,7 @@ def test_the_package_has_only_its_public_names() -> None:
 def test_answers_of_both_libraries_are_correct(name: str) -> None:
     case = CASES[name](SCALE)
     assert case.check(case.ours())
-    assert case.check(case.numpy())
+    assert case.check(numpy_cases.numpy_case(name, case).call())
 
 
 @each("name", REPORTS)
@@ -74,7 +77,7 @@ def test_the_check_detects_a_wrong_mean_of_run() -> None:
 def test_the_check_detects_wrong_estimates(name: str) -> None:
     """Wrong estimates have inverted signs or bits, or are starting points of a descent without any steps."""
     case = CASES[name](0.0625)
-    for call in (case.ours, case.numpy):
+    for call in (case.ours, numpy_cases.numpy_case(name, case).call):
         answer = call()
         assert case.check(answer)
         if name.startswith("median"):
@@ -92,15 +95,16 @@ def test_the_check_detects_wrong_estimates(name: str) -> None:
 def test_records_of_numpy_are_counted_separately() -> None:
     """The time of a library that processes fewer records is divided by that number."""
     case = CASES["median"](0.1)
-    assert case.numpy_units == 1 << 16 < case.units
+    rival = numpy_cases.numpy_case("median", case)
+    assert rival.units == 1 << 16 < case.units
     assert case.ours()[1] == case.units
-    assert case.numpy()[1] == case.numpy_units
+    assert rival.call()[1] == rival.units
 
 
 @each("rows", [0, 1, 2, 255, 4096, 4097, 30_000])
 def test_the_bit_adders_in_numpy_are_exact(rows: int) -> None:
     reports = np.random.default_rng(rows).integers(0, 256, (rows, 16), np.uint8)
-    np.testing.assert_array_equal(numpy_count(reports)(), count_bits(reports))
+    np.testing.assert_array_equal(numpy_cases.numpy_mechanisms.numpy_count(reports)(), count_bits(reports))
 
 
 def test_the_bernstein_radius_satisfies_the_inequality() -> None:
@@ -135,7 +139,7 @@ def test_a_case_that_only_reads_does_not_take_less_time_than_its_limit() -> None
 @pytest.mark.long
 def test_the_report_prints_and_saves_every_task(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
     file, threads = tmp_path / "bench.json", ldp.get_num_threads()
-    assert report(0.02, str(file)) == 0
+    assert report(0.02, str(file), rivals=numpy_cases.numpy_case) == 0
     assert ldp.get_num_threads() == threads
     printed = capsys.readouterr().out
     data = json.loads(file.read_text())
@@ -144,9 +148,37 @@ def test_the_report_prints_and_saves_every_task(capsys: pytest.CaptureFixture[st
     for row in data["tasks"]:
         assert row["correct"]
         assert row["numpy_correct"]
+        assert row["ratio"] == row["numpy"] / row["ldpfast"]
         assert row["task"] in printed
     for name in data["single_us"]:
         assert name in printed
+    assert "ratio: NumPy / ldpfast" in printed
+
+
+@pytest.mark.long
+def test_the_report_without_numpy_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    """As in an installed package, which has no code in NumPy."""
+    file = tmp_path / "bench.json"
+    assert report(0.02, str(file)) == 0
+    printed = capsys.readouterr().out
+    assert "No comparison with NumPy" in printed
+    assert "all answers correct" in printed
+    for row in json.loads(file.read_text())["tasks"]:
+        assert row["correct"]
+        assert row["task"] in printed
+        assert (row["numpy"], row["ratio"], row["numpy_correct"]) == (None, None, None)
+
+
+def test_a_wrong_answer_of_numpy_is_recorded() -> None:
+    rival = Rival(lambda: np.zeros(128), 1)
+    row = measure("run-linf-128", CASES["run-linf-128"](20 * SCALE), Machine(), 0.0, rival, least=1)
+    assert row.correct
+    assert row.numpy_correct is False
+    assert row.numpy is not None
+
+
+def test_every_case_has_code_in_numpy() -> None:
+    assert list(numpy_cases.RIVALS) == list(CASES)
 
 
 def test_single_records_give_single_reports() -> None:

@@ -19,11 +19,11 @@ import pyarrow.parquet
 import pytest
 
 import ldpfast as ldp
-from ldpfast import demo
-from ldpfast.cli import _output, main
+from ldpfast.cli import _checkout, _output, main
 from ldpfast.files import FileTable
 from ldpfast.survey import Choice, Cross, Mean, Survey, Text, YesNo
 
+from .support.checkout import import_from_checkout
 from .support.command_line import error_line
 from .support.extras import remove_extras
 
@@ -178,12 +178,16 @@ def test_bench_passes_its_arguments(monkeypatch):
     called = []
     monkeypatch.setitem(sys.modules, "ldpfast.bench._report", SimpleNamespace(report=lambda *a: called.append(a) or 3))
     assert main(["bench", "--seconds", "2", "--json", "out.json"]) == 3
-    assert called == [(2.0, "out.json", False)]
+    numpy_case = import_from_checkout("benchmarks.rivals.numpy_cases").numpy_case
+    assert called == [(2.0, "out.json", False, numpy_case)]
+    monkeypatch.setattr(_checkout, "load", lambda module: None)
+    assert main(["bench"]) == 3
+    assert called[1] == (50.0, None, False, None)
 
 
 def test_demo_passes_its_arguments(monkeypatch, tmp_path, capsys):
     called = []
-    monkeypatch.setattr(demo, "demo", lambda *a: called.append(a))
+    monkeypatch.setattr(import_from_checkout("experiments.demo"), "demo", lambda *a: called.append(a))
     assert main(["demo"]) == 0
     assert main(["demo", "--seed", "4", "--output", str(tmp_path / "a.png")]) == 0
     assert called[0][:2] == (Path("ldpfast-demo.png"), None)
@@ -587,7 +591,7 @@ def test_results_that_cannot_be_written_are_one_line(tmp_path, survey, toml, arr
     redirection, fault = STREAMS[stream]
     if stream == "full" and not Path("/dev/full").exists():
         pytest.skip("this system has no device that is always full")
-    for name in ("studies", "pyproject.toml"):  # `reproduce` runs in a checkout
+    for name in ("experiments", "pyproject.toml"):  # `reproduce` runs in a checkout
         (tmp_path / name).symlink_to(ROOT / name)
     words = " ".join(arguments)
     # The reader of the pipe is gone before the command writes.

@@ -36,7 +36,6 @@ ROOMS = (
     {"_jobs"},
     {"_conduct"},
     {"arrow", "files", "dask", "spark", "client", "server"},
-    {"demo"},
     {"bench"},
     {"cli", "__main__"},
     {FACADE},
@@ -257,7 +256,7 @@ def test_cycles_with_imports_for_types(imports):
 
 @pytest.mark.long
 def test_five_modules_import_by_a_computed_name():
-    """Not in the syntax tree: imports of public names, compiled modules, extras, studies, and described classes by names."""
+    """Not in the syntax tree: imports of public names, compiled modules, extras, experiments, described classes."""
     found = set()
     for module, path in modules_of(PACKAGE).items():
         nodes = list(ast.walk(ast.parse(path.read_text())))
@@ -265,11 +264,11 @@ def test_five_modules_import_by_a_computed_name():
         names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
         if names & {"import_module", "__import__", "module_from_spec"}:
             found.add(module)
-    assert found == {"", "_core", "_registry", "_extras", "cli._studies"}
+    assert found == {"", "_core", "_registry", "_extras", "cli._checkout"}
 
 
 @pytest.mark.long
-def test_no_module_imports_the_studies_by_name():
+def test_no_module_imports_packages_of_the_repository_by_name():
     """They are not part of the installed package."""
     packages = set()
     for path in modules_of(PACKAGE).values():
@@ -279,7 +278,7 @@ def test_no_module_imports_the_studies_by_name():
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 packages.add((node.module or "").partition(".")[0])
     assert "numpy" in packages
-    assert "studies" not in packages
+    assert packages.isdisjoint({"experiments", "benchmarks", "tests", "tools"})
 
 
 @pytest.mark.parametrize("room", ["privacy", "results", "bounds"])

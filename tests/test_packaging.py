@@ -75,10 +75,10 @@ def test_wheels_are_built_for_the_versions_that_the_classifiers_name():
     assert PROJECT["project"]["requires-python"] == f">=3.{min(map(int, named))}"
 
 
-def test_the_sdist_has_the_studies_and_the_wheel_does_not():
-    assert "graft studies" in (ROOT / "MANIFEST.in").read_text().splitlines()
+def test_the_sdist_has_experiments_and_benchmarks_and_the_wheel_does_not():
+    assert {"graft experiments", "graft benchmarks"} <= set((ROOT / "MANIFEST.in").read_text().splitlines())
     packages = find_packages(str(ROOT), **PROJECT["tool"]["setuptools"]["packages"]["find"])
-    assert "ldpfast.demo" in packages
+    assert "ldpfast.bench" in packages
     assert {name.partition(".")[0] for name in packages} == {"ldpfast"}
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from ldpfast import _coins
 from ldpfast.bench._case import EPSILON, Case, Task
-from ldpfast.bench._numpy import HALF_RANGE, sign_threshold
 from ldpfast.mechanisms import UnaryEncoding
 
 from .numba_count import count_chunk, run_linf_chunk, run_unary_chunk, series_chunk
@@ -28,6 +27,7 @@ from .numba_privatize import (
     window_chunk,
 )
 from .numba_tools import ROWS, counter, drivers, looping, privatizer
+from .numpy_mechanisms import HALF_RANGE, sign_threshold
 
 
 def unary_threshold(mechanism: UnaryEncoding) -> int:

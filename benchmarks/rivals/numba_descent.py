@@ -11,10 +11,10 @@ from ldpfast import _coins
 from ldpfast._typing import AnyArray
 from ldpfast.bench._case import EPSILON, Case, Task
 from ldpfast.bench._checks import left_out
-from ldpfast.bench._numpy_descent import median_step
 
 from .numba_privatize import normals
 from .numba_tools import fill, fresh_seed, njit, stream
+from .numpy_descent import median_step
 
 BATCH_ROWS = 1 << 11  # people whose coins are drawn together
 

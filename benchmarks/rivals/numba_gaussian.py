@@ -9,10 +9,10 @@ import numpy as np
 
 from ldpfast import _coins
 from ldpfast.bench._case import EPSILON, Case, Task
-from ldpfast.bench._numpy_gaussian import inverted, search_edge
 
 from .numba_privatize import respond, response_parameters
 from .numba_tools import counter, fill, njit, stream
+from .numpy_gaussian import inverted, search_edge
 
 
 @njit(nogil=True)

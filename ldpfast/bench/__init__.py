@@ -1,11 +1,7 @@
-"""Throughput on this machine, compared with NumPy and with the limit of random bytes and memory.
+"""Throughput on this machine, compared with the limit of random bytes and memory, and in a checkout with NumPy.
 
-`throughput` measures one mechanism, including user-defined ones. ``python -m ldpfast bench`` measures all cases.
-
-A case is one task with its data. ldpfast and NumPy read the same array and write reports of the same format to allocated
-memory. The same check is applied to both answers. The NumPy code is vectorized, processes chunks that fit in cache, uses
-single precision where this is accurate enough, and draws from SFC64, NumPy's fastest generator, which is not
-cryptographic.
+`throughput` measures one mechanism, including user-defined ones. ``python -m ldpfast bench`` measures all cases. A case is one
+task with its data and a check of the answer. The cases in NumPy are part of the repository, in ``benchmarks/rivals``.
 """
 
 from ._throughput import Throughput, throughput

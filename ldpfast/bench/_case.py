@@ -27,8 +27,8 @@ class Case:
     random_bytes, read_bytes, write_bytes : float
         Minimum number of bytes per unit: random bytes of the algorithm, bytes of the record (read once), bytes of the
         report.
-    ours, numpy : callable
-        One call of each library. The return value is the argument of `check`.
+    ours : callable
+        One call of the library. The return value is the argument of `check`.
     check : callable
         Whether an answer is correct. Rejects a correct answer with probability at most 1e-9 per statistic.
     mechanism, x : Mechanism or protocol, ndarray
@@ -37,12 +37,10 @@ class Case:
         Target times on an AVX-512 machine, in nanoseconds per unit: one thread; two threads, wall time.
     threads : bool
         Whether `ours` distributes its work among several threads.
-    numpy_units : int or None
-        Number of units that `numpy` processes, if it is too slow for all.
     y : ndarray or None
         Responses of a regression.
     note : str
-        Differences between the NumPy code and the library, and costs that the limit does not include.
+        Costs that the limit does not include.
     """
 
     task: str
@@ -52,13 +50,33 @@ class Case:
     read_bytes: float
     write_bytes: float
     ours: Task
-    numpy: Task
     check: Callable[[CaseAnswer], bool]
     mechanism: Any
     x: AnyArray
     target: float | None = None
     target_two: float | None = None
     threads: bool = True
-    numpy_units: int | None = None
     y: AnyArray | None = None
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A case in another library.
+
+    Attributes
+    ----------
+    call : callable
+        One call, whose return value is the argument of `Case.check`.
+    units : int
+        Number of units that one call processes; fewer than in the case, if the library is too slow for all.
+    note : str
+        Differences to the task of the case.
+    """
+
+    call: Task
+    units: int
+    note: str = ""
+
+
+Rivals = Callable[[str, Case], Rival]  # from a case and its name

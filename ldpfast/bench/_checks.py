@@ -11,9 +11,9 @@ from .. import _coins
 from .._typing import AnyArray
 from ..estimation import GaussianMean, GradientDescent, MedianSGD
 from ..mechanisms import L2Ball, Laplace, LinfBall, RandomizedResponse, SignBit, SubsetSelection, UnaryEncoding
-from ._numpy import CHUNK
 
 ALPHA = 1e-9  # probability that one statistic rejects a correct answer
+ROWS = 1 << 16  # packed rows that are counted at a time
 
 
 def bernstein(variance: float, largest: float, n: int) -> float:
@@ -35,8 +35,8 @@ def shares_agree(hits: AnyArray, expected: AnyArray, n: int) -> bool:
 def count_bits(reports: AnyArray) -> NDArray[np.int64]:
     """Count how many packed rows have each bit, by unpacking them."""
     total = np.zeros(8 * reports.shape[1], np.int64)
-    for start in range(0, len(reports), CHUNK):
-        total += np.unpackbits(reports[start : start + CHUNK], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+    for start in range(0, len(reports), ROWS):
+        total += np.unpackbits(reports[start : start + ROWS], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
     return total
 
 

@@ -14,7 +14,7 @@ from .. import _threads
 from .._core import stream as _stream
 from .._info import info
 from .._typing import AnyArray
-from ._case import Case, Task
+from ._case import Case, Rival, Task
 
 SPEEDUP_TARGET, BANDWIDTH_TARGET = 1.8, 0.8
 
@@ -82,8 +82,8 @@ class Row:
     unit: str
     units: int
     ldpfast: float
-    numpy: float
-    ratio: float  # NumPy / ldpfast
+    numpy: float | None
+    ratio: float | None  # NumPy / ldpfast
     limit: float
     of_limit: float
     two_threads: float | None  # speedup, wall time
@@ -94,22 +94,23 @@ class Row:
     target_two: float | None
     met_two_threads: bool | None
     correct: bool
-    numpy_correct: bool
+    numpy_correct: bool | None
     rounds: int
     note: str
 
 
-def measure(name: str, case: Case, machine: Machine, seconds: float, least: int = 3) -> Row:
+def measure(name: str, case: Case, machine: Machine, seconds: float, rival: Rival | None = None, least: int = 3) -> Row:
     """Measure a case: the best of the rounds that fit into `seconds`, with at least `least` rounds.
 
-    Each round runs both libraries, one after the other.
+    Each round runs ldpfast and then NumPy, which is `rival`.
     """
     deadline, before = time.perf_counter() + seconds, _threads.get_num_threads()
     best = {"ours": math.inf, "numpy": math.inf, "one": math.inf, "two": math.inf}
     rounds = 0
     try:
         _threads.set_num_threads(1)
-        correct, numpy_correct = case.check(case.ours()), case.check(case.numpy())
+        correct = case.check(case.ours())
+        numpy_correct = None if rival is None else case.check(rival.call())
         while rounds < least or (time.perf_counter() < deadline and rounds < 50):
             machine.sample()
             _threads.set_num_threads(1)
@@ -117,7 +118,8 @@ def measure(name: str, case: Case, machine: Machine, seconds: float, least: int 
                 wall = time.perf_counter()
                 best["ours"] = min(best["ours"], _timed(time.thread_time, case.ours))
                 best["one"] = min(best["one"], time.perf_counter() - wall)
-            best["numpy"] = min(best["numpy"], _timed(time.thread_time, case.numpy))
+            if rival is not None:
+                best["numpy"] = min(best["numpy"], _timed(time.thread_time, rival.call))
             if case.threads:
                 _threads.set_num_threads(2)
                 for _ in range(3):  # the first call creates the pool
@@ -127,7 +129,9 @@ def measure(name: str, case: Case, machine: Machine, seconds: float, least: int 
             correct = correct and case.check(case.ours())
     finally:
         _threads.set_num_threads(before)
-    ours, numpy = best["ours"] * 1e9 / case.units, best["numpy"] * 1e9 / (case.numpy_units or case.units)
+    ours = best["ours"] * 1e9 / case.units
+    numpy = None if rival is None else best["numpy"] * 1e9 / rival.units
+    notes = (case.note, "" if rival is None else rival.note)
     if case.read_bytes and not (case.random_bytes or case.write_bytes):
         machine.read = min(machine.read, ours / case.read_bytes)
     limit, wide = machine.limit(case), info()["isa"] == "avx512"
@@ -140,7 +144,8 @@ def measure(name: str, case: Case, machine: Machine, seconds: float, least: int 
     if two is not None and case.target_two is not None:
         met_two = two <= case.target_two if wide else None
     return Row(
-        name, case.task, case.unit, case.units, ours, numpy, numpy / ours, limit, limit / ours, speedup, two, bandwidth,
+        name, case.task, case.unit, case.units, ours, numpy, None if numpy is None else numpy / ours, limit, limit / ours,
+        speedup, two, bandwidth,
         case.target, None if case.target is None or not wide else ours <= case.target, case.target_two, met_two,
-        correct, numpy_correct, rounds, case.note,
+        correct, numpy_correct, rounds, "; ".join(filter(None, notes)),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from .._info import info
-from ._case import EPSILON
+from ._case import EPSILON, Rivals
 from ._cases import CASES
 from ._measure import BANDWIDTH_TARGET, SPEEDUP_TARGET, Machine, Row, measure
 from ._singles import SINGLE_TARGET, measure_singles
@@ -38,12 +38,21 @@ def _mark(value: bool | None) -> str:
     return "-" if value is None else "yes" if value else "NO"
 
 
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def _is_correct(row: Row) -> bool:
+    return row.correct and row.numpy_correct is not False
+
+
 def _line(row: Row, targets: bool) -> str:
     target = f"  target {row.target:.3g}: {_mark(row.met)}" if targets and row.target is not None else ""
     two = "-" if row.two_threads is None else f"{row.two_threads:.2f} x"
+    numpy, ratio = _number(row.numpy, ".2f"), _number(row.ratio, ".1f")
     return (
-        f"{row.task:<43} {row.unit:<8} {row.ldpfast:8.2f} {row.numpy:8.2f} {row.ratio:6.1f} {row.limit:7.2f}"
-        f" {row.of_limit:8.0%} {two:>9} {_mark(row.correct and row.numpy_correct):>8}{target}"
+        f"{row.task:<43} {row.unit:<8} {row.ldpfast:8.2f} {numpy:>8} {ratio:>6} {row.limit:7.2f}"
+        f" {row.of_limit:8.0%} {two:>9} {_mark(_is_correct(row)):>8}{target}"
     )
 
 
@@ -60,7 +69,7 @@ def _print_thread_targets(rows: list[Row]) -> None:
             print(f"  {row.task:<43} {row.two_threads:5.2f} x{part}: {_mark(row.met_two_threads)}")
 
 
-def report(seconds: float = 50.0, json: str | None = None, targets: bool = False) -> int:
+def report(seconds: float = 50.0, json: str | None = None, targets: bool = False, rivals: Rivals | None = None) -> int:
     """Measure every case, print tables, and optionally write all numbers to a file.
 
     Parameters
@@ -71,6 +80,8 @@ def report(seconds: float = 50.0, json: str | None = None, targets: bool = False
         File for all numbers.
     targets : bool, default False
         Whether to print the targets for an AVX-512 machine.
+    rivals : callable, optional
+        The cases in NumPy, from which a checkout compares. Without them, the columns of NumPy are empty.
 
     Returns
     -------
@@ -92,10 +103,14 @@ def report(seconds: float = 50.0, json: str | None = None, targets: bool = False
     print(
         f"ldpfast {about['ldpfast']} ({about['isa']}, {about['aes']}), NumPy {about['numpy']}, Python {about['python']}; "
         f"{about['cpu']}, {about['cpus']} CPUs\n"
-        "CPU time of one thread, best of several rounds; arrays in memory; epsilon = 1. NumPy draws from SFC64,\n"
-        "which is not cryptographic. ratio: NumPy / ldpfast. limit: random bytes at the speed of the key stream, or\n"
-        "reading the records and writing the reports once, whichever is longer, at the fastest speed of the run.\n"
+        "CPU time of one thread, best of several rounds; arrays in memory; epsilon = 1.\n"
+        "limit: random bytes at the speed of the key stream, or reading the records and writing the reports once, whichever\n"
+        "is longer, at the fastest speed of the run."
     )
+    if rivals is None:
+        print("No comparison with NumPy: its code is in the repository, and the command finds it in a checkout.\n")
+    else:
+        print("NumPy draws from SFC64, which is not cryptographic. ratio: NumPy / ldpfast.\n")
     print(_COLUMNS)
     print("-" * len(_COLUMNS))
     # Every case is measured between samples of the limits of the machine, and shares the time that is left with those after it.
@@ -107,7 +122,7 @@ def report(seconds: float = 50.0, json: str | None = None, targets: bool = False
         case = build(scale)
         left = seconds - (time.perf_counter() - start)
         duration = left / (len(CASES) - i) - 0.6 * scale  # reserves time for the checks and the data of the next case
-        rows.append(measure(name, case, machine, duration))
+        rows.append(measure(name, case, machine, duration, None if rivals is None else rivals(name, case)))
         print(_line(rows[-1], targets), flush=True)
     for note in dict.fromkeys(row.note for row in rows if row.note):
         print(f"  {'; '.join(row.task for row in rows if row.note == note)}: {note}")
@@ -119,7 +134,7 @@ def report(seconds: float = 50.0, json: str | None = None, targets: bool = False
     for name, cost in single.items():
         print(f"  {name:<30} {cost:6.2f}" + (f"  {_mark(cost <= SINGLE_TARGET)}" if targets else ""))
     took = time.perf_counter() - start
-    wrong = [row.task for row in rows if not (row.correct and row.numpy_correct)]
+    wrong = [row.task for row in rows if not _is_correct(row)]
     print(f"\n{took:.0f} seconds; " + ("all answers correct" if not wrong else "WRONG: " + "; ".join(wrong)))
     if json is not None:
         data = {"machine": about, "ns_per_byte": speeds, "tasks": [asdict(row) for row in rows], "single_us": single}

@@ -6,12 +6,10 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NoReturn
 
 from .._version import __version__
-from . import _analyses, _plans, _server, _studies, _survey_commands
-from ._command_arguments import console, generator, output_file
+from . import _analyses, _checkout, _experiments, _plans, _server, _survey_commands
 from ._process import one_line, standard_streams, stop_signals
 
 
@@ -72,16 +70,9 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     seed = "make the reports reproducible, hence NOT private; for tests only"
 
-    demo = commands.add_parser("demo", help="private estimates beside the true values, on two well-known surveys")
-    demo.add_argument(
-        "--output", type=Path, default=Path("ldpfast-demo.png"), help="file for the figure (default: %(default)s)"
-    )
-    demo.add_argument("--seed", type=int, help=seed)
-    demo.set_defaults(command=_demo)
+    _experiments.add_commands(commands, seed)
 
     _survey_commands.add_commands(commands, seed)
-
-    _studies.add_command(commands, seed)
 
     _plans.add_command(commands)
 
@@ -90,7 +81,9 @@ def _parser() -> Parser:
     _server.add_commands(commands)
 
     bench = commands.add_parser(
-        "bench", help="speed on this machine, compared with NumPy and with the limit of random bytes and memory"
+        "bench",
+        help="speed on this machine, compared with the limit of random bytes and memory, and in a checkout with NumPy",
+        epilog=f"The code in NumPy is part of the repository {_checkout.REPOSITORY}, and not of the installed package.",
     )
     bench.add_argument("--seconds", type=float, default=50.0, help="duration in seconds (default: %(default)s)")
     bench.add_argument("--json", metavar="PATH", help="file for all numbers")
@@ -101,16 +94,9 @@ def _parser() -> Parser:
     return parser
 
 
-def _demo(arguments: argparse.Namespace) -> int:
-    shown = console("demo")
-    output_file("--output", arguments.output)
-    from ..demo import demo
-
-    demo(arguments.output, generator(arguments.seed), shown)
-    return 0
-
-
 def _bench(arguments: argparse.Namespace) -> int:
     from ..bench._report import report
 
-    return report(arguments.seconds, arguments.json, arguments.targets)
+    in_numpy = _checkout.load("benchmarks.rivals.numpy_cases")
+    rivals = None if in_numpy is None else in_numpy.numpy_case
+    return report(arguments.seconds, arguments.json, arguments.targets, rivals)

@@ -133,7 +133,7 @@ def best_equal_design(epsilon: float, outputs: int) -> WindowDesign:
 
 @lru_cache(maxsize=1)
 def table_of_designs() -> tuple[WindowDesign, ...]:
-    """Return the designs with unequally spaced inputs that tools/window_designs.py made."""
+    """Return the designs with unequally spaced inputs that experiments/window_designs.py made."""
     rows = json.loads(resources.files(__package__).joinpath("window_designs.json").read_text())
     halves = [(row["width"], row["values"]) for row in rows]
     return tuple(

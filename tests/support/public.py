@@ -35,7 +35,7 @@ from ldpfast.privacy._two_level import TwoLevel
 
 from .examples import KINDS
 
-NOT_PUBLIC = re.compile(r"\._|\.demo|\.cli")
+NOT_PUBLIC = re.compile(r"\._|\.cli")
 FOUND = [ldp.__name__, *(info.name for info in walk_packages(ldp.__path__, "ldpfast."))]
 MODULES: list[ModuleType] = [
     module

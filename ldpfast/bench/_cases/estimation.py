@@ -12,17 +12,14 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ... import estimation as problems
-from ...mechanisms import L2Ball
 from ...results import Estimate, SmallSampleWarning
 from .._case import EPSILON, Case, CaseAnswer
 from .._checks import check_frequencies, check_gaussian, check_linf_mean, check_logistic, check_median
 from .._data import ball, categories, direction, people
-from .._numpy import numpy_frequencies, numpy_series
-from .._numpy_descent import numpy_logistic, numpy_median
-from .._numpy_gaussian import numpy_gaussian
 from .mechanisms import DIGIT_BYTES
 
-CHAIN = "sequential steps, which the limit does not include and NumPy cannot vectorize"
+CHAIN = "sequential steps, which the limit does not include"
+FEW_NORMAL = 1_000_000  # people of the Gaussian mean in other libraries, for whom its check has tolerances
 
 
 def _descend(protocol: Callable[[], Estimate[Any]]) -> CaseAnswer:
@@ -37,7 +34,6 @@ def median(any_time: bool, scale: float = 1.0) -> Case:
     """Return the case of the median by descent, for float64 records of density 2x on [0, 1]."""
     n = people(1_000_000, scale)
     x = np.sqrt(np.random.default_rng(8).random(n))
-    few = min(n, 1 << 16)
     horizon = None if any_time else n
     model = problems.MedianSGD(EPSILON, lower=0, upper=1, n=horizon)
 
@@ -50,9 +46,9 @@ def median(any_time: bool, scale: float = 1.0) -> Case:
 
     return Case(
         f"median, float64, {'any-time' if any_time else 'known horizon'}", "person", n, 8, 8, 0,
-        partial(_descend, ours), numpy_median(model, x[:few]),
+        partial(_descend, ours),
         partial(check_median, model, math.sqrt(0.5), math.sqrt(2)), model, x, 3.5,
-        threads=False, numpy_units=few, note=f"{CHAIN}; NumPy column: plain Python, {few:,} people",
+        threads=False, note=CHAIN,
     )  # fmt: skip
 
 
@@ -63,7 +59,6 @@ def logistic(dtype: DTypeLike, scale: float = 1.0) -> Case:
     truth = 2.0
     axis = direction(dim) / math.sqrt(dim)
     generator = np.random.default_rng(9)
-    few = min(n, 1 << 14)
     x = ball(n, dim).astype(dtype, copy=False)
     x *= generator.choice(np.array([-1, 1], np.int8), (n, 1))
     y = (generator.random(n) < 1 / (1 + np.exp(-truth * np.einsum("ij,j->i", x, axis)))).astype(np.float64)
@@ -71,9 +66,8 @@ def logistic(dtype: DTypeLike, scale: float = 1.0) -> Case:
     return Case(
         f"logistic regression, {np.dtype(dtype)}, dim {dim}", "person", n, 3 * dim + 16, x[0].nbytes + 8, 0,
         partial(_descend, lambda: problems.GradientDescent("logistic", dim, EPSILON).run(x, y)),
-        numpy_logistic(model, L2Ball(dim, EPSILON), x[:few], y[:few]),
         partial(check_logistic, model, axis, 0.9, truth), model, x, 130.0,
-        threads=False, numpy_units=few, y=y, note=f"{CHAIN}; NumPy column: a loop over {few:,} people",
+        threads=False, y=y, note=CHAIN,
     )  # fmt: skip
 
 
@@ -84,7 +78,7 @@ def frequencies(scale: float = 1.0) -> Case:
     mechanism: Any = problem.mechanism
     return Case(
         f"frequencies, k = {k}", "person", len(x), k * DIGIT_BYTES, 2, 0,
-        lambda: problems.frequencies(x, k, EPSILON, mechanism="optimized").value, numpy_frequencies(mechanism, x),
+        lambda: problems.frequencies(x, k, EPSILON, mechanism="optimized").value,
         partial(check_frequencies, mechanism, x), mechanism, x, target_two=100.0,
     )  # fmt: skip
 
@@ -101,7 +95,7 @@ def series(scale: float = 1.0) -> Case:
         truth[j : j + 2] = wave.real.mean(), wave.imag.mean()
     return Case(
         f"density, series of {n_terms} terms, float64", "person", len(x), n_terms / 8 + 12, 8, 0,
-        lambda: problems.series_density(x, EPSILON, n_terms=n_terms).value, numpy_series(problem, x),
+        lambda: problems.series_density(x, EPSILON, n_terms=n_terms).value,
         partial(check_linf_mean, problem.mechanism, len(x), truth, np.sign(truth)), problem, x, 10.0, threads=False,
     )  # fmt: skip
 
@@ -114,13 +108,13 @@ def gaussian(simulated: bool, scale: float = 1.0) -> Case:
     mu, sigma = 3.7, 1.0
     x = np.random.default_rng(11).normal(mu, sigma, people(10_000_000, scale, 50_000))
     model, n = problems.GaussianMean(EPSILON, sigma=sigma, mu_bound=4096.0), 10**9 if simulated else len(x)
-    few = min(len(x), 1_000_000)
+    few = min(len(x), FEW_NORMAL)
     return Case(
         f"Gaussian mean, {'simulated, n = 10^9' if simulated else 'two rounds, float64'}", "person", n,
         0 if simulated else 4, 0 if simulated else 8, 0,
         (lambda: model.simulate(n, mu, sigma).value) if simulated else (lambda: model.run(x).value),
-        numpy_gaussian(model, x[:few]), partial(check_gaussian, model, few, mu), model, x, 1.0 if simulated else 2.0,
-        threads=not simulated, numpy_units=few, note="counts are simulated; NumPy processes records" if simulated else "",
+        partial(check_gaussian, model, few, mu), model, x, 1.0 if simulated else 2.0,
+        threads=not simulated,
     )  # fmt: skip
 
 
