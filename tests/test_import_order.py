@@ -25,10 +25,10 @@ ROOMS = (
     {"domains"},
     {"reports"},
     {"mechanisms"},
-    {"designs"},
     {"estimation"},
-    {"analysis"},
     {"survey"},
+    {"designs"},
+    {"analysis"},
     {"central"},
     {"bounds"},
     {"_load"},
@@ -40,6 +40,9 @@ ROOMS = (
     {"cli", "__main__"},
     {FACADE},
 )
+# Rooms that the core does without: each is a model, a way of collecting or a kind of analysis of its own.
+WINGS = {"analysis", "bounds", "central", "designs", "server"}
+CORE = {"_core", SHARED, "privacy", "results", "domains", "reports", "mechanisms", "estimation", "survey", "files"}
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 USERS_OF_CORE = {
     "_core",
@@ -154,6 +157,11 @@ def forbidden_imports(imports: Iterable[Import]) -> list[str]:
     return found
 
 
+def core_to_wings(imports: Iterable[Import]) -> list[str]:
+    """Return the imports of wings by the core, also in functions and for types."""
+    return [f"{i}, which is a wing" for i in imports if room_of(i.source) in CORE and room_of(i.target) in WINGS]
+
+
 def cycles(imports: Iterable[Import]) -> list[list[str]]:
     """Return the groups of modules that import each other, directly or through others."""
     targets: dict[str, set[str]] = {}
@@ -236,6 +244,34 @@ def test_no_module_names_a_lower_room_in_a_string():
 
 def test_core_and_mechanisms_are_imported_only_where_allowed(imports):
     assert forbidden_imports(imports) == []
+
+
+def test_the_core_imports_no_wing(imports):
+    assert core_to_wings(imports) == []
+    assert sorted(WINGS & CORE) == []
+    assert {room_of(i.source) for i in imports if room_of(i.target) in WINGS} == WINGS | {"bench", "cli", FACADE}
+
+
+@pytest.mark.long
+def test_the_core_runs_without_the_wings():
+    """Every module of the core is imported, and a survey and an estimate made, in a process without the files of wings."""
+    core = [module for module in modules_of(PACKAGE) if room_of(module) in CORE and room_of(module) != "_core"]
+    result = run_python(
+        f"""
+import importlib, sys
+for wing in {sorted(WINGS)!r}:
+    sys.modules["ldpfast." + wing] = None  # an import of it raises ModuleNotFoundError
+for module in {core!r}:
+    importlib.import_module("ldpfast." + module)
+from ldpfast.estimation import frequencies, from_reports
+from ldpfast.survey import Mean, Survey
+survey = Survey({{"x": Mean(0, 1)}}, 1.0)
+print(survey.run({{"x": [0.5] * 1000}}, rng=1)["x"].stderr > 0, survey.plan(1000).n)
+print(frequencies([0, 1, 2] * 100, 3, 1.0, rng=1).n)
+print(from_reports([600, 400], [[3, 1], [1, 3]]).value.round(2).tolist())
+"""
+    )
+    assert result.stdout == "True 1000\n300\n[0.7, 0.3]\n", result.stderr
 
 
 def test_no_cycles_when_modules_are_loaded(imports):
@@ -327,6 +363,7 @@ def problems(folder: Path, changed: dict[str, str]) -> dict[str, list]:
         "rooms": modules_without_a_room(folder / "tree"),
         "order": order_violations(imports),
         "forbidden": forbidden_imports(imports),
+        "wings": core_to_wings(imports),
         "cycles": cycles(i for i in imports if i.when == "load"),
         "cycles in functions": cycles(i for i in imports if i.when != "types"),
     }
@@ -393,6 +430,26 @@ def test_types_of_mechanisms_in_reports_are_reported(tmp_path):
     text = "if TYPE_CHECKING:\n    from ..mechanisms import Mechanism"
     expected = ["reports._a:2 imports mechanisms, which is not allowed in reports"]
     assert problems(tmp_path, {"reports/_a.py": text}) == {"forbidden": expected}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from ..central import A",
+        "def f():\n    from ..central import A",
+        "if TYPE_CHECKING:\n    from ..central import A",
+        "def f():\n    import tree.central._a",
+    ],
+)
+def test_an_import_of_a_wing_by_the_core_is_reported(tmp_path, text):
+    found = problems(tmp_path, {"central/__init__.py": "", "reports/_a.py": text})
+    line = text.count("\n") + 1
+    assert found["wings"] == [f"reports._a:{line} imports central, which is a wing"]
+
+
+def test_wings_may_import_the_core_and_each_other(tmp_path):
+    text = "from ..reports import Format\nfrom ..bounds import best"
+    assert problems(tmp_path, {"server/__init__.py": text}) == {}
 
 
 def test_cycles_are_reported(tmp_path):

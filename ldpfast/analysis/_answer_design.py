@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._typing import Floats
-from ..designs import Design, codes_of, mechanism_of
+from ..designs import Design
 from ..mechanisms import decoding_of
+from ..mechanisms._channel_argument import codes_of, mechanism_of
 from ._likelihood import Likelihood
 from ._rows import Rows
 

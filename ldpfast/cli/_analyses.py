@@ -17,7 +17,7 @@ from ..analysis import RandomizedLogit
 from ..analysis._rows import CONST
 from ..analysis._summary import coefficient_table
 from ..designs import Design
-from ..designs._reading import NAMED, named_design
+from ..designs._binary import NAMED, named_design
 from ..files import STDIN, require_regular
 from ..results import Estimate
 from ._formula import Formula, shown_name

@@ -3,6 +3,7 @@
 The answers of such a study are estimated here whoever collected them. To randomize answers in software, use a mechanism.
 """
 
+from ..mechanisms._bit_channel import BitChannel
 from ._attention import crosswise_with_attention
 from ._binary import (
     crosswise,
@@ -13,12 +14,9 @@ from ._binary import (
     unrelated_question,
     warner,
 )
-from ._bit_channel import BitChannel
 from ._clusters import Sample as Sample
 from ._clusters import read_clusters as read_clusters
 from ._design import Design
-from ._reading import codes_of as codes_of
-from ._reading import mechanism_of as mechanism_of
 from ._two_samples import unrelated_question_two_samples
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from inspect import signature
 from typing import Any
 
 from .. import _check
@@ -276,3 +277,36 @@ def _about_both(share: Fraction, what: str) -> str:
         f"Think of the answers to the sensitive question and to the innocuous one, to which a share of {share} says yes. Say "
         f"only whether {what}."
     )
+
+
+NAMED = {
+    function.__name__: function
+    for function in (
+        warner,
+        forced_response,
+        unrelated_question,
+        mangat,
+        kuk,
+        crosswise,
+        triangular,
+    )
+}
+
+
+def named_design(text: str) -> Design:
+    """Return the design that a text such as crosswise:0.25 or forced_response:1/6,1/6 names.
+
+    Raises
+    ------
+    ValueError
+        If it names none.
+    """
+    name, _, numbers = text.partition(":")
+    function = NAMED.get(name.strip())
+    forms = {name: f"{name}:{','.join(signature(each).parameters)}" for name, each in NAMED.items()}
+    if function is None:
+        raise ValueError(f"design must be one of {', '.join(forms.values())}, got {text!r}")
+    given = [number.strip() for number in numbers.split(",")]
+    if len(given) != len(signature(function).parameters) or not all(given):
+        raise ValueError(f"design must be {forms[function.__name__]}, got {text!r}")
+    return function(*given)

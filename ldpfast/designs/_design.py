@@ -16,17 +16,18 @@ from .._frames import Groups, require_one_index, whole_column
 from .._table import Table
 from .._warnings import warn
 from ..mechanisms import FiniteChannel
+from ..mechanisms._channel_argument import AnswerChannel
+from ..mechanisms._rounded_rows import LARGEST_TOTAL, rounded
 from ..privacy import Guarantee
 from ..results import Binomial, Debiasing, DoubtfulWarning, Estimate, People, new_count
 from ._clusters import LEAST_FREEDOM, EffectiveBinomial, Sample, cluster_variance, read_clusters
-from ._rounded_rows import LARGEST_TOTAL, rounded
 
 DOUBTFUL = 1e-4  # probability of answers that are too extreme for every prevalence, from which on there is a warning
 TRUTHS = ("no", "yes")  # the true answers, in the order of the rows of a channel
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class Design(AnswerChannel):
     """A design of randomized response for a sensitive question with the true answers no and yes.
 
     Made by the functions of `ldpfast.designs`.

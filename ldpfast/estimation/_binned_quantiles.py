@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._labels import require_one_index
-from ..designs import mechanism_of
 from ..mechanisms import decoding_of
+from ..mechanisms._channel_argument import mechanism_of
 from ..results import Estimate
 from ._known_values import coded, flags_of, guarantee_of, rates_of, values_of, warn_rare, weights_of_flags
 from ._weighted_curve import WeightedCurve, estimate_of, probabilities_of

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._labels import in_order
 from .._typing import Floats
-from ..designs import BitChannel, mechanism_of
-from ..designs._reading import labels_of_codes
 from ..mechanisms import Mechanism
+from ..mechanisms._bit_channel import BitChannel
+from ..mechanisms._channel_argument import labels_of_codes, mechanism_of
 from ..reports import Bits, aggregator_with
 from ..results import Estimate
 

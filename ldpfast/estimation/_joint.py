@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from .._labels import require_one_index
 from .._typing import Floats
-from ..designs import codes_of, mechanism_of
 from ..mechanisms import decoding_of
+from ..mechanisms._channel_argument import codes_of, mechanism_of
 from ..privacy import compose
 from ..results import MAX_COVARIANCES, BoundedSum, Estimate
 

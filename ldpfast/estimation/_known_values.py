@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._typing import AnyArray, Floats
 from .._warnings import warn
-from ..designs import codes_of, mechanism_of
+from ..mechanisms._channel_argument import codes_of, mechanism_of
 from ..privacy import Guarantee
 from ..results import DoubtfulWarning
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -11,26 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from ..domains import Categories
-from ..mechanisms import FiniteChannel, Mechanism
-from ..mechanisms._finite_channel import require_table
 from ..privacy import Channel
 from ..reports import Codes
-from . import _binary
-from ._design import Design
+from ._finite_channel import FiniteChannel, require_table
+from ._mechanism import Mechanism
 from ._rounded_rows import read_rows
 
-NAMED = {
-    function.__name__: function
-    for function in (
-        _binary.warner,
-        _binary.forced_response,
-        _binary.unrelated_question,
-        _binary.mangat,
-        _binary.kuk,
-        _binary.crosswise,
-        _binary.triangular,
-    )
-}
+
+class AnswerChannel(ABC):
+    """A channel from categories to codes that are answers with texts, such as a design of `ldpfast.designs`."""
+
+    channel: FiniteChannel
+    answers: tuple[str, ...]
+
+    @abstractmethod
+    def _codes(self, reports: ArrayLike) -> NDArray[np.intp]:
+        """Return reports, which are texts of answers or numbers, as codes; raise TypeError or ValueError for others."""
 
 
 def mechanism_of(design: Any) -> Any:
@@ -41,7 +37,7 @@ def mechanism_of(design: Any) -> Any:
     TypeError, ValueError
         If it is a mechanism with other reports or records, or no channel.
     """
-    if isinstance(design, Design):
+    if isinstance(design, AnswerChannel):
         return design.channel
     if isinstance(design, Mechanism):
         if not isinstance(design.report, Codes) or not isinstance(design.domain, Categories):
@@ -59,34 +55,15 @@ def mechanism_of(design: Any) -> Any:
     )
 
 
-def named_design(text: str) -> Design:
-    """Return the design that a text such as crosswise:0.25 or forced_response:1/6,1/6 names.
-
-    Raises
-    ------
-    ValueError
-        If it names none.
-    """
-    name, _, numbers = text.partition(":")
-    function = NAMED.get(name.strip())
-    forms = {name: f"{name}:{','.join(signature(each).parameters)}" for name, each in NAMED.items()}
-    if function is None:
-        raise ValueError(f"design must be one of {', '.join(forms.values())}, got {text!r}")
-    given = [number.strip() for number in numbers.split(",")]
-    if len(given) != len(signature(function).parameters) or not all(given):
-        raise ValueError(f"design must be {forms[function.__name__]}, got {text!r}")
-    return function(*given)
-
-
 def codes_of(reports: ArrayLike, design: Any, mechanism: Any) -> NDArray[np.intp]:
-    """Return reports by a design, which is a mechanism, as codes: integers, booleans, or the texts of a `Design`.
+    """Return reports by a design, which is a mechanism, as codes: integers, booleans, or the texts of an `AnswerChannel`.
 
     Raises
     ------
     TypeError, ValueError
         If they are not such reports, shape (n,) with n >= 1.
     """
-    if isinstance(design, Design):
+    if isinstance(design, AnswerChannel):
         return design._codes(reports)
     codes = _whole(_check.array("reports", reports))
     largest = int(mechanism.report.k) - 1
@@ -99,8 +76,8 @@ def codes_of(reports: ArrayLike, design: Any, mechanism: Any) -> NDArray[np.intp
 
 
 def labels_of_codes(design: Any, mechanism: Any) -> range | list[list[Any]]:
-    """Return the labels that each code of a design, which is a mechanism, can have: its number, and the text of a `Design`."""
-    if isinstance(design, Design):
+    """Return the labels that each code of a design, which is a mechanism, can have: its number, and its text if it has one."""
+    if isinstance(design, AnswerChannel):
         return [[answer, code] for code, answer in enumerate(design.answers)]
     return range(int(mechanism.report.k))
 
