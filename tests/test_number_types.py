@@ -16,7 +16,6 @@ from scipy.stats import norm
 import ldpfast as ldp
 from ldpfast import _schema, bounds, central, estimation, privacy
 from ldpfast._described import Described
-from ldpfast.bounds._central_mean import table1
 from ldpfast.central._cube_histogram import best_bins
 from ldpfast.privacy._conversions import least_error, misses
 from ldpfast.reports import Aggregator
@@ -75,7 +74,6 @@ CALLS = [
     (bounds.tensorized_kl, {"epsilon": 0.5, "tv": 0.25}),
     (bounds.tensorized_tv, {"n": 4.0, "epsilon": 0.5, "tv": 0.25}),
     (bounds.tv_of_releases, {"n": 4.0, "tv": 0.25, "epsilon": 0.5}),
-    (table1, {"n": 1000.0, "dim": 3.0, "moment": 2.5, "radius": 1.5, "epsilon": 0.5, "delta": TINY}),
     (bounds.le_cam, {"p": [0.25, 0.75], "q": [0.5, 0.5], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),
     (bounds.fano, {"family": [[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),
     (bounds.assouad, {"family": [[0.25, 0.75], [0.75, 0.25]], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),

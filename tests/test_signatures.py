@@ -470,7 +470,7 @@ HELPERS = {
     ),
     mechanisms: ("LaplaceResidue", "SmoothedBins", "half_space_constant"),
     privacy: ("TwoLevel", "least_error", "misses"),
-    bounds: ("Row", "table1"),
+    bounds: ("Row",),
     central: ("best_bins",),
 }
 

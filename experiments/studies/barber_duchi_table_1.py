@@ -16,8 +16,7 @@ import numpy as np
 
 from ldpfast._plots import BLACK, BLUE, VERMILION, finish
 from ldpfast._typing import Floats
-from ldpfast.bounds import Bound
-from ldpfast.bounds._central_mean import table1
+from ldpfast.bounds import Bound, central_mean
 from ldpfast.central import mean
 
 from ..demo.curve import Curve, Row
@@ -274,8 +273,12 @@ def measure(privacy: str, sizes: Sequence[int], rng: np.random.Generator | None,
 def bounds_by(axis: str, places: Sequence[int]) -> dict[str, Line]:
     """Return the bounds against n or against the dimension, by definition."""
     n, dim = (places, AT_DIM) if axis == "n" else (AT_SIZE, places)
-    table = table1(n, dim, moment=MOMENT, epsilon=EPSILON, delta=DELTA)
-    return {privacy: Line(privacy, axis, tuple(places), table[privacy]) for privacy in DEFINITIONS}
+    lines = {}
+    for privacy in DEFINITIONS:
+        delta = DELTA if privacy == "approximate" else 0.0
+        found = central_mean(n, dim, moment=MOMENT, privacy=privacy, epsilon=EPSILON, delta=delta)
+        lines[privacy] = Line(privacy, axis, tuple(places), found)
+    return lines
 
 
 def run(rng: np.random.Generator | None, full: bool = False) -> TableStudy:

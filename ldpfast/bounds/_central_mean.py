@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import Floats
 from ._bound import Bound, bound, check_integer, check_n, check_scale, is_paper
-from ._central_privacy import BARBER, DEFINITIONS, CentralPrivacy, noise_factor
+from ._central_privacy import BARBER, CentralPrivacy, noise_factor
 from ._registered_problem import RegisteredProblem, Solution, Solutions, register
 from ._tools import (
     SQUARED,
@@ -178,52 +177,6 @@ def _table_rate(privacy: CentralPrivacy, n: Floats, dim: Floats) -> Floats:
     if privacy.definition == "kl":
         return np.asarray(dim / (n**2 * privacy.epsilon))
     return np.asarray(dim / (n * privacy.epsilon) ** 2)
-
-
-def table1(
-    n: ArrayLike,
-    dim: ArrayLike,
-    epsilon: ArrayLike,
-    delta: ArrayLike = 1e-6,
-    *,
-    moment: ArrayLike,
-    radius: ArrayLike = 1.0,
-    method: str = "sharp",
-) -> dict[str, Bound]:
-    """Return table 1 of Barber and Duchi as numbers: bounds for the mean under five definitions, with the same epsilon.
-
-    Parameters
-    ----------
-    n, dim, epsilon, moment, radius, method
-        As for `central_mean`; epsilon at most 1.
-    delta : array_like, default 1e-6
-        Parameter delta of approximate privacy.
-
-    Returns
-    -------
-    table : dict of str to Bound
-        Bounds by definition.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `central_mean` rejects an argument.
-
-    Examples
-    --------
-    >>> from ldpfast.bounds._central_mean import table1
-    >>> row = table1(10_000, 5, moment=3, epsilon=0.5)["pure"]
-    >>> row.lower < row.upper
-    True
-    """
-
-    def row(privacy: str) -> Bound:
-        d: Any = delta if privacy == "approximate" else 0.0
-        return central_mean(
-            n, dim, moment=moment, radius=radius, privacy=privacy, epsilon=epsilon, delta=d, method=method
-        )
-
-    return {privacy: row(privacy) for privacy in DEFINITIONS}
 
 
 def solutions(
