@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ldpfast._plots import figure as new_figure
-from ldpfast._typing import Floats
+from ldpfast._typing import AnyArray, Floats
+from ldpfast.mechanisms import Mechanism
 
 from ..demo.curve import Curve, Row
 
@@ -104,6 +105,16 @@ class Experiment:
             writer.writeheader()
             writer.writerows(rows)
         return [picture, numbers]
+
+
+def report_variance(mechanism: Mechanism, people: AnyArray, spread: float) -> float:
+    """Return the exact variance of one decoded report of a person drawn at random, summed over its numbers.
+
+    `spread` is the variance of the records of `people`; the mechanism adds its own.
+    """
+    records, counts = np.unique(people, return_counts=True)
+    added = mechanism.variance(records).reshape(len(records), -1).sum(axis=1)
+    return spread + float(added @ counts) / len(people)
 
 
 def slope(places: Sequence[float], values: Floats) -> float:

@@ -28,7 +28,7 @@ from ldpfast.results import SmallSampleWarning
 
 from ..demo.curve import Curve, Style
 from ..demo.surveys import FAIR, MAX_VISITS, RAND, records
-from ._study import Experiment, Study
+from ._study import Experiment, Study, report_variance
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 DELTA = 1e-6
@@ -89,12 +89,9 @@ class Counts:
         return self.values[draw.integers(n, size=n)] + draw.uniform(-0.5, 0.5, n)
 
     def sign_bit_error(self, epsilon: float) -> float:
-        """Return the expected absolute error of the mean of sign bits, by the normal approximation.
-
-        A debiased bit is `reach` or -`reach` away from the middle, so that its variance is reach^2 - (mean - middle)^2.
-        """
-        reach = (self.upper - self.lower) / 2 / math.tanh(epsilon / 2)
-        return math.sqrt(2 / math.pi * (reach**2 - (self.mean - self.middle) ** 2) / len(self.values))
+        """Return the expected absolute error of the mean of sign bits, by the normal approximation."""
+        variance = report_variance(SignBit(self.lower, self.upper, epsilon), self.values, float(self.values.var()))
+        return math.sqrt(2 / math.pi * variance / len(self.values))
 
 
 def visits() -> Counts:

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from ldpfast._plots import BLACK, BLUE, GREEN, VERMILION, finish
 from ldpfast._typing import Floats
-from ldpfast.estimation import frequencies, histogram_density
-from ldpfast.mechanisms import Laplace, SignBit
+from ldpfast.estimation import HistogramDensity, frequencies, histogram_density
+from ldpfast.mechanisms import Laplace, RandomizedResponse, SignBit, UnaryEncoding
 
 from ..demo.curve import Curve, Style
 from ..demo.surveys import HEALTH, MAX_VISITS, own_health
-from ._study import Experiment, Study, slope
+from ._study import Experiment, Study, report_variance, slope
 from .salaries import diseases, visits
 
 SIZES, AT_EPSILON = (1_000, 2_500, 6_300, 16_000, 40_000), 1.0
@@ -70,7 +70,6 @@ class Problem:
 def mean_of(name: str, people: Floats, lower: float, upper: float) -> Problem:
     """Return the problem of the mean of numbers in [lower, upper]."""
     truth, variance = float(people.mean()), float(people.var())
-    length, off_center = upper - lower, truth - (lower + upper) / 2
     return Problem(
         f"mean of {name}",
         "squared error of the mean (squared unit of the records)",
@@ -79,11 +78,11 @@ def mean_of(name: str, people: Floats, lower: float, upper: float) -> Problem:
         {
             NOISE: Method(
                 lambda x, epsilon, rng: Laplace(lower, upper, epsilon).run(x, rng=rng).value,
-                lambda epsilon: variance + 2 * (length / epsilon) ** 2,
+                lambda epsilon: report_variance(Laplace(lower, upper, epsilon), people, variance),
             ),
             BITS: Method(
                 lambda x, epsilon, rng: SignBit(lower, upper, epsilon).run(x, rng=rng).value,
-                lambda epsilon: (length / 2 / np.tanh(epsilon / 2)) ** 2 - off_center**2,
+                lambda epsilon: report_variance(SignBit(lower, upper, epsilon), people, variance),
             ),
             PLAIN: Method(lambda x, epsilon, rng: x.mean(), lambda epsilon: variance),
         },
@@ -95,12 +94,6 @@ def shares_of(name: str, people: NDArray[np.uint8], k: int) -> Problem:
     truth = np.bincount(people, minlength=k) / len(people)
     spread = 1 - float(np.sum(truth**2))
 
-    def k_ary(epsilon: float) -> float:
-        keep, other = np.exp(epsilon), 1.0
-        keep, other = keep / (keep + k - 1), other / (keep + k - 1)
-        gain = keep - other
-        return float((k * other * (1 - other) / gain + 1 - 2 * other) / gain - np.sum(truth**2))
-
     return Problem(
         f"shares of {name}",
         "squared error, summed over categories (squared share)",
@@ -109,9 +102,12 @@ def shares_of(name: str, people: NDArray[np.uint8], k: int) -> Problem:
         {
             BITS: Method(
                 lambda x, epsilon, rng: frequencies(x, k, epsilon, mechanism="symmetric", rng=rng).value,
-                lambda epsilon: spread + k * _added_variance(epsilon),
+                lambda epsilon: report_variance(UnaryEncoding(k, epsilon, method="symmetric"), people, spread),
             ),
-            KARY: Method(lambda x, epsilon, rng: frequencies(x, k, epsilon, mechanism="k-ary", rng=rng).value, k_ary),
+            KARY: Method(
+                lambda x, epsilon, rng: frequencies(x, k, epsilon, mechanism="k-ary", rng=rng).value,
+                lambda epsilon: report_variance(RandomizedResponse(k, epsilon), people, spread),
+            ),
             PLAIN: Method(lambda x, epsilon, rng: np.bincount(x, minlength=k) / len(x), lambda epsilon: spread),
         },
     )
@@ -135,6 +131,14 @@ def histogram_of(name: str, people: Floats, lower: float, upper: float, bins: in
 
         return estimate
 
+    def variance(noise: str) -> Callable[[float], float]:
+        def of_report(epsilon: float) -> float:
+            problem = HistogramDensity(epsilon, bins=bins, lower=lower, upper=upper, noise=noise)
+            bin_of_person = np.minimum((people - lower) / width, bins - 1).astype(np.intp)
+            return report_variance(problem.mechanism, bin_of_person, spread)
+
+        return of_report
+
     truth = shares(people)
     spread = 1 - float(np.sum(truth**2))
     return Problem(
@@ -143,18 +147,12 @@ def histogram_of(name: str, people: Floats, lower: float, upper: float, bins: in
         people,
         truth,
         {
-            NOISE: Method(private("laplace"), lambda epsilon: spread + 8 * bins / epsilon**2),
-            BITS: Method(private("unary"), lambda epsilon: spread + bins * _added_variance(epsilon)),
+            NOISE: Method(private("laplace"), variance("laplace")),
+            BITS: Method(private("unary"), variance("unary")),
             PLAIN: Method(lambda x, epsilon, rng: shares(x), lambda epsilon: spread),
         },
         1 / width,
     )
-
-
-def _added_variance(epsilon: float) -> float:
-    """Return the variance that symmetric randomized response adds to a bit, with epsilon / 2 for each bit."""
-    half = float(np.exp(epsilon / 2))
-    return half / (half - 1) ** 2
 
 
 def problems() -> list[tuple[Problem, Problem]]:

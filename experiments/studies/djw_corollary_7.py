@@ -16,7 +16,7 @@ import numpy as np
 
 from ldpfast._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
 from ldpfast._typing import Floats
-from ldpfast.estimation import SeriesDensity, histogram_density, series_density
+from ldpfast.estimation import HistogramDensity, SeriesDensity, histogram_density, series_density
 from ldpfast.mechanisms import LinfBall
 
 from ..demo.curve import Curve
@@ -106,8 +106,8 @@ def exact_histogram_risk(method: str, n: int) -> float:
     """Return the expected `squared_error` of a histogram with `BINS` bins: bias, sampling variance, and noise."""
     by_bin = _truth().reshape(BINS, -1)
     probabilities = by_bin.mean(axis=1) / BINS
-    half = np.exp(EPSILON / 2)
-    noise = 8 / EPSILON**2 if method == LAPLACE else half / (half - 1) ** 2
+    mechanism = HistogramDensity(EPSILON, bins=BINS, noise=NOISES[method]).mechanism
+    noise = float(mechanism.variance([0]).mean())  # of each bin
     spread = BINS * (1 - np.sum(probabilities**2)) + BINS**2 * noise
     return float(by_bin.var(axis=1).mean() + spread / n)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import ldpfast as ldp
+from experiments.demo import drug_use
 from experiments.studies import (
     barber_duchi_table_1,
+    central,
     chaudhuri_hsu_theorem_1,
     curves,
     djw_corollary_7,
@@ -37,21 +41,48 @@ def test_the_number_of_terms_follows_from_the_sample_size():
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_theoretical_curves_are_the_exact_variances(epsilon):
-    """The variance of a report given its record plus the variance of the records."""
+    """By the formulas: the variance of a report given its record plus the variance of the records."""
     mean = curves.mean_of("made", np.array([0.0, 1.0, 1.0, 4.0]), 0.0, 5.0)
-    for method, mechanism in ((curves.NOISE, ldp.Laplace), (curves.BITS, ldp.SignBit)):
-        exact = mechanism(0.0, 5.0, epsilon).variance(mean.people).mean() + mean.people.var()
-        assert mean.methods[method].variance(epsilon) == pytest.approx(exact, rel=2e-6)  # rounding to the grid
+    reach = 2.5 / math.tanh(epsilon / 2)  # a decoded bit is this far from the middle, which the mean is 1 away from
+    for method, variance in ((curves.NOISE, mean.people.var() + 2 * (5 / epsilon) ** 2), (curves.BITS, reach**2 - 1)):
+        assert mean.methods[method].variance(epsilon) == pytest.approx(variance, rel=2e-6)  # rounding to the grid
     people = np.array([0, 0, 1, 2, 2, 2], np.uint8)
     shares = curves.shares_of("made", people, 3)
     spread = 1 - np.sum(shares.truth**2)
-    for method, mechanism in ((curves.BITS, ldp.UnaryEncoding), (curves.KARY, ldp.RandomizedResponse)):
-        exact = mechanism(3, epsilon).variance(people).sum(axis=1).mean() + spread
-        assert shares.methods[method].variance(epsilon) == pytest.approx(exact, rel=1e-6)
+    half = math.exp(epsilon / 2)
+    keep, other = math.exp(epsilon) / (math.exp(epsilon) + 2), 1 / (math.exp(epsilon) + 2)
+    decoded = (3 * other * (1 - other) / (keep - other) + 1 - 2 * other) / (keep - other)
+    k_ary = decoded - np.sum(shares.truth**2)
+    for method, variance in ((curves.BITS, spread + 3 * half / (half - 1) ** 2), (curves.KARY, k_ary)):
+        assert shares.methods[method].variance(epsilon) == pytest.approx(variance, rel=1e-6)
     histogram = curves.histogram_of("made", people.astype(np.float64), 0.0, 3.0, 3)
     np.testing.assert_array_equal(histogram.truth, shares.truth)
     unary = shares.methods[curves.BITS].variance(epsilon)
     assert histogram.methods[curves.BITS].variance(epsilon) == pytest.approx(unary, rel=1e-12)
+    noisy = histogram.methods[curves.NOISE].variance(epsilon)
+    assert noisy == pytest.approx(spread + 24 / epsilon**2, rel=2e-6)
+
+
+def test_theoretical_errors_are_the_exact_variances():
+    """By the formulas, of the histograms, of sign bits of the central studies, and of the demonstration."""
+    by_bin = djw_corollary_7.density(djw_corollary_7.POINTS).reshape(djw_corollary_7.BINS, -1)
+    bins, half = djw_corollary_7.BINS, math.exp(djw_corollary_7.EPSILON / 2)
+    for method, noise in (
+        (djw_corollary_7.LAPLACE, 8 / djw_corollary_7.EPSILON**2),
+        (djw_corollary_7.UNARY, half / (half - 1) ** 2),
+    ):
+        spread = bins * (1 - np.sum((by_bin.mean(axis=1) / bins) ** 2)) + bins**2 * noise
+        exact = by_bin.var(axis=1).mean() + spread / 1000
+        assert djw_corollary_7.exact_histogram_risk(method, 1000) == pytest.approx(exact, rel=2e-6)
+    people = central.Counts("made", np.array([1.0, 2.0, 2.0, 4.0]), 0.5, 5.5, "points")
+    reach = 2.5 / math.tanh(0.35)
+    expected = math.sqrt(2 / math.pi * (reach**2 - (2.25 - 3) ** 2) / 4)
+    assert people.sign_bit_error(0.7) == pytest.approx(expected, rel=1e-6)
+    found = drug_use.report_variances()
+    assert found[drug_use.LAPLACE] == pytest.approx(2 * (27 / 0.5) ** 2, rel=1e-6)
+    assert found[drug_use.CUBE] == pytest.approx(4 * found[drug_use.CENTERED], rel=1e-6)
+    assert found[drug_use.CUBE] == pytest.approx(ldp.LinfBall(27, 0.5).scale ** 2, rel=1e-6)
+    assert found[drug_use.ONE_EACH] == pytest.approx(27 / (4 * math.tanh(0.25) ** 2), rel=1e-6)
 
 
 def test_steps_without_privacy_agree_with_a_simple_loop():
