@@ -128,11 +128,6 @@ class MonotoneEM:
         self.phi = np.insert(self.phi, worst + 1, middle)
         self.exponent = np.insert(self.exponent, worst + 1, self._exponent(middle))
 
-    @property
-    def certified_acceptance(self) -> float:
-        """Lower bound on the share of the proposals that are accepted."""
-        return float(1 - self.gap.sum() / self.above.sum())
-
     def sample(self, draws: Uniforms) -> float:
         """Draw one theta."""
         while True:

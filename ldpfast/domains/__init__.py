@@ -7,9 +7,9 @@ on these checks, because the report of an invalid record has the distribution of
 
 from ._categories import Categories, Labels, categories
 from ._categories import declared_categories as declared_categories
-from ._clipped import Clipped as Clipped
 from ._domain import FLOAT32 as FLOAT32
 from ._domain import FLOAT64 as FLOAT64
+from ._domain import Clipped as Clipped
 from ._domain import Domain
 from ._numbers import MAX as MAX
 from ._numbers import Ball, Box, Interval, Reals

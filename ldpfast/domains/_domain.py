@@ -1,19 +1,44 @@
-"""Base class of domains."""
+"""Base class of domains, and how many records one has clipped."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._typing import AnyArray
-from ._clipped import Clipped
+from .._warnings import warn
+from ..results import ClippedWarning
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 PIECE_ROWS = 1 << 16  # records that are checked together for an error message
+
+
+class Clipped(NamedTuple):
+    """How many records had NaN, which counts as the center, and how many others were outside of the domain."""
+
+    missing: int = 0
+    outside: int = 0
+
+    def plus(self, other: Clipped) -> Clipped:
+        """Return the sums of both numbers."""
+        return Clipped(self.missing + other.missing, self.outside + other.outside)
+
+    def warn(self, n: int) -> None:
+        """Warn if some of n records were clipped."""
+        parts = [
+            f"{count} of {n} records ({count / n:.2g} of all) {what}"
+            for count, what in (
+                (self.missing, "had NaN, which counts as the center"),
+                (self.outside, "were clipped to the domain"),
+            )
+            if count
+        ]
+        if parts:
+            warn(", and ".join(parts) + ": the estimate is for the changed records", ClippedWarning)
 
 
 class Domain(ABC):

@@ -128,7 +128,7 @@ def test_the_envelope_brackets_the_density(psi, data, prior):
     x, unit = np.sort(DATA[data]), Prior(prior, 0.0, 1.0)
     kappa = 2.0 / psi.width
     mechanism = MonotoneEM(psi.total(x), kappa, unit)
-    assert mechanism.certified_acceptance >= 0.9
+    assert 1 - mechanism.gap.sum() / mechanism.above.sum() >= 0.9  # of the proposals are accepted
     assert mechanism.evaluations <= 250
     inside = mechanism.phi[:-1] + np.diff(mechanism.phi) * np.linspace(0.03, 0.97, 7)[:, None]
     log = -kappa * np.abs(sum(psi(value, unit.theta(inside)) for value in x))
