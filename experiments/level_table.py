@@ -20,6 +20,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import ldpfast as ldp
 from ldpfast import _plots
+from ldpfast.reports import recipe_of
 from ldpfast.survey import Choice, CrossAnswer, Survey, YesNo, two_sample
 from ldpfast.survey._shares import Shares
 
@@ -37,9 +38,8 @@ POWER_EPSILONS, POWER_PEOPLE = (0.5, 1.0, 2.0, 4.0), 20_000
 
 def answer(k: int, epsilon: float, shares: np.ndarray, n: int, seed: int) -> ldp.survey.Answer:
     """Return the answer of n simulated people to a question with k labels."""
-    question = YesNo() if k == 2 else Choice(k)
-    mechanism = Survey({"q": question}, epsilon).mechanisms["q"]
-    return question.answer(Shares.of(ldp.simulate(mechanism, shares, n, rng=seed)), 1)
+    survey = Survey({"q": YesNo() if k == 2 else Choice(k)}, epsilon)
+    return recipe_of(survey).declared["q"].answer(simulated(survey.mechanisms["q"], shares, n, seed), 1)
 
 
 def table(k: int, epsilon: float, n: int, seed: int) -> CrossAnswer:
@@ -47,8 +47,14 @@ def table(k: int, epsilon: float, n: int, seed: int) -> CrossAnswer:
     rows, columns = _sides(k)
     margins = [np.arange(1, side + 1) / (side * (side + 1) / 2) for side in (rows, columns)]
     mechanism = ldp.mechanisms.for_categories(rows * columns, epsilon)
-    counted = ldp.simulate(mechanism, np.outer(*margins).ravel(), n, rng=seed)
-    return CrossAnswer.of(("a", "b"), (Choice(rows), Choice(columns)), Shares.of(counted), 1)
+    declared = recipe_of(Survey({"a": Choice(rows), "b": Choice(columns)}, epsilon)).declared
+    shares = simulated(mechanism, np.outer(*margins).ravel(), n, seed)
+    return CrossAnswer.of(("a", "b"), tuple(declared.values()), shares, 1)
+
+
+def simulated(mechanism: ldp.Mechanism, shares: np.ndarray, n: int, seed: int) -> Shares:
+    """Return the estimated shares of n simulated people."""
+    return Shares.of(mechanism, ldp.simulate(mechanism, shares, n, rng=seed)._counts.group())
 
 
 def _sides(k: int) -> tuple[int, int]:
