@@ -20,8 +20,6 @@ from ._functions import (
     gaussian_mean,
     heavy_hitters,
     histogram_density,
-    median,
-    quantile,
     range_queries,
     series_density,
     sparse_mean,
@@ -31,6 +29,7 @@ from ._functions import (
 from ._histogram_density import HistogramDensity, HistogramEstimate
 from ._joint import joint
 from ._naive_median import naive_median
+from ._quantile_functions import median, quantile
 from ._range_queries import RangeEstimate, RangeQueries
 from ._region import Region
 from ._series_density import SeriesDensity, SeriesEstimate
