@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,20 +65,23 @@ CALLS = [
     (bounds.central_density, {"n": 1000.0, "epsilon": 0.5, "dim": 2.0}),
     (bounds.central_range, {"n": 1000.0, "epsilon": 0.5, "low": 0.5, "high": 2.5}),
     (bounds.central_ges, {"n": 1000.0, "epsilon": 0.5, "delta": TINY, "ges": 1.5}),
-    (bounds.chi_square_contraction, {"epsilon": 0.5, "tv": 0.25}),
-    (bounds.hellinger_contraction, {"epsilon": 0.5, "tv": 0.25}),
-    (bounds.kl_contraction, {"epsilon": 0.5, "tv": 0.25}),
-    (bounds.tv_contraction, {"epsilon": 0.5, "tv": 0.25}),
-    (bounds.divergence_contraction, {"epsilon": 0.5, "divergence": 0.25}),
+    (bounds.methods.chi_square_contraction, {"epsilon": 0.5, "tv": 0.25}),
+    (bounds.methods.hellinger_contraction, {"epsilon": 0.5, "tv": 0.25}),
+    (bounds.methods.kl_contraction, {"epsilon": 0.5, "tv": 0.25}),
+    (bounds.methods.tv_contraction, {"epsilon": 0.5, "tv": 0.25}),
+    (bounds.methods.divergence_contraction, {"epsilon": 0.5, "divergence": 0.25}),
     (bounds.effective_sample_size, {"n": 100.0, "epsilon": 0.5}),
-    (bounds.mutual_information, {"epsilon": 0.5, "tv": [[0.0, 0.25], [0.25, 0.0]], "n": 4.0}),
-    (bounds.tensorized_kl, {"epsilon": 0.5, "tv": 0.25}),
-    (bounds.tensorized_tv, {"n": 4.0, "epsilon": 0.5, "tv": 0.25}),
-    (bounds.tv_of_releases, {"n": 4.0, "tv": 0.25, "epsilon": 0.5}),
-    (bounds.le_cam, {"p": [0.25, 0.75], "q": [0.5, 0.5], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),
-    (bounds.fano, {"family": [[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),
-    (bounds.assouad, {"family": [[0.25, 0.75], [0.75, 0.25]], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),
-    (bounds.packing, {"points": 10, "n": 20, "share": 0.5, "epsilon": 0.5}),
+    (bounds.methods.mutual_information, {"epsilon": 0.5, "tv": [[0.0, 0.25], [0.25, 0.0]], "n": 4.0}),
+    (bounds.methods.tensorized_kl, {"epsilon": 0.5, "tv": 0.25}),
+    (bounds.methods.tensorized_tv, {"n": 4.0, "epsilon": 0.5, "tv": 0.25}),
+    (bounds.methods.tv_of_releases, {"n": 4.0, "tv": 0.25, "epsilon": 0.5}),
+    (bounds.methods.le_cam, {"p": [0.25, 0.75], "q": [0.5, 0.5], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),
+    (
+        bounds.methods.fano,
+        {"family": [[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]], "n": 100.0, "epsilon": 0.5, "separation": 0.5},
+    ),
+    (bounds.methods.assouad, {"family": [[0.25, 0.75], [0.75, 0.25]], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),
+    (bounds.methods.packing, {"points": 10, "n": 20, "share": 0.5, "epsilon": 0.5}),
     (bounds.sample_size, {"target": bounds.mean_1d, "error": 0.125, "epsilon": 0.5, "moment": 2.5, "radius": 1.5}),
     (bounds.sample_size, {"target": ldp.Warner(1.0), "error": 0.125, "confidence": 0.875}),
     (bounds.epsilon_for, {"target": bounds.mean_1d, "error": 0.125, "n": 1000, "moment": 2.5, "radius": 1.5}),
@@ -166,28 +170,32 @@ CALLS = [
     (central.TrimmedMean, {"trim": 0.25}),
     (privacy.composition_delta, {"epsilons": [0.5, 0.25], "epsilon": 0.5, "deltas": 0.0}),
     (privacy.composition_epsilon, {"epsilons": [0.5, 0.25], "delta": TINY}),
-    (privacy.concentrated_delta, {"epsilon": 0.5, "rho": 0.125}),
-    (privacy.concentrated_rho, {"epsilon": 0.5, "delta": TINY}),
-    (privacy.conditional_testing_from_dp, {"epsilon": 0.5, "delta": TINY, "mass": 0.25}),
-    (privacy.delta_from_dp, {"at": 0.25, "epsilon": 0.5, "delta": TINY}),
-    (privacy.delta_from_kl, {"epsilon": 0.5, "kl": 0.25}),
-    (privacy.delta_from_tv, {"epsilon": 0.5, "tv": 0.25}),
+    (partial(privacy.convert, "concentrated", "approximate"), {"level": 0.125, "at": 0.5}),
+    (partial(privacy.convert, "concentrated", "approximate", inverse=True), {"level": TINY, "at": 0.5}),
+    (
+        partial(privacy.convert, "approximate", "conditional-testing"),
+        {"level": 0.5, "delta": TINY, "mass": 0.25},
+    ),
+    (partial(privacy.convert, "approximate", "approximate"), {"level": 0.5, "delta": TINY, "at": 0.25}),
+    (partial(privacy.convert, "kl", "approximate"), {"level": 0.25, "at": 0.5}),
+    (partial(privacy.convert, "tv", "approximate"), {"level": 0.25, "at": 0.5}),
     (privacy.disclosure_risk, {"epsilon": 0.5, "delta": TINY}),
-    (privacy.dp_from_conditional_testing, {"level": 0.5, "mass": 0.25}),
-    (privacy.epsilon_for_kl, {"kl": 0.25}),
-    (privacy.epsilon_for_tv, {"tv": 0.25, "delta": TINY}),
+    (partial(privacy.convert, "conditional-testing", "approximate"), {"level": 0.5, "mass": 0.25, "at": 2.0}),
+    (partial(privacy.convert, "conditional-testing", "pure"), {"level": 0.5}),
+    (partial(privacy.convert, "pure", "kl", inverse=True), {"level": 0.25}),
+    (partial(privacy.convert, "approximate", "tv", inverse=True), {"level": 0.25, "delta": TINY}),
     (privacy.gaussian_delta, {"epsilon": 0.5, "sigma": 1.5, "sensitivity": 0.5}),
-    (privacy.gaussian_kl, {"sigma": 1.5, "sensitivity": 0.5}),
+    (partial(privacy.convert, "gaussian", "kl"), {"level": 1.5, "sensitivity": 0.5}),
     (privacy.gaussian_sigma, {"epsilon": 0.5, "delta": TINY, "sensitivity": 0.5}),
-    (privacy.gaussian_tv, {"sigma": 1.5, "sensitivity": 0.5}),
-    (privacy.kl_for_tv, {"tv": 0.25}),
-    (privacy.kl_from_dp, {"epsilon": 0.5}),
+    (partial(privacy.convert, "gaussian", "tv"), {"level": 1.5, "sensitivity": 0.5}),
+    (partial(privacy.convert, "kl", "tv", inverse=True), {"level": 0.25}),
+    (partial(privacy.convert, "pure", "kl"), {"level": 0.5}),
     (least_error, {"epsilon": 0.5, "delta": TINY}),
     (misses, {"false_alarms": 0.25, "epsilon": 0.5, "delta": TINY}),
     (privacy.shuffled, {"mechanism_or_epsilon": 0.5, "n": 100000, "delta": TINY}),
     (privacy.shuffled_delta, {"mechanism_or_epsilon": 0.5, "n": 100000, "epsilon": 0.25}),
-    (privacy.tv_from_dp, {"epsilon": 0.5, "delta": TINY}),
-    (privacy.tv_from_kl, {"kl": 0.25}),
+    (partial(privacy.convert, "approximate", "tv"), {"level": 0.5, "delta": TINY}),
+    (partial(privacy.convert, "kl", "tv"), {"level": 0.25}),
     (privacy.Guarantee, {"definition": "approximate", "epsilon": 0.5, "delta": 0.125}),
     (privacy.Channel, {"matrix": [[0.25, 0.75], [0.75, 0.25]]}),
     (estimation.truncated_mean, {"x": X, "epsilon": 0.5, "moment": 2.5, "radius": 1.5, "rng": 1}),
@@ -284,8 +292,8 @@ def test_what_is_asked_is_the_same_for_every_type_of_number(thing, kind):
 def test_numbers_that_are_not_finite_are_refused(epsilon):
     with pytest.raises(ValueError, match="epsilon must be a finite number, got "):
         ldp.Warner(epsilon)
-    with pytest.raises(ValueError, match="epsilon must be"):
-        privacy.tv_from_dp(epsilon)
+    with pytest.raises(ValueError, match="level must be"):
+        privacy.convert("pure", "tv", epsilon)
 
 
 @each(

@@ -95,9 +95,9 @@ QUANTITIES = (("n",), ("dim", "k"), ("epsilon",), ("delta",))
 # Parameters of `privacy` and `bounds` that lead without being a quantity: what the function is about.
 SUBJECTS = {
     "sigma": "noise of a Gaussian mechanism, where there is no epsilon",
-    "tv": "definition that is converted, where there is no epsilon",
-    "kl": "definition that is converted, where there is no epsilon",
-    "level": "level of conditional testing that is converted",
+    "source": "definition that is converted",
+    "target": "definition to which a level is converted; bound or mechanism of a study",
+    "level": "parameter of the definition that is converted",
     "epsilons": "losses that are composed",
     "mechanism": "mechanism that is audited, summed, or composed",
     "rounds": "how many rounds are composed",
@@ -110,7 +110,6 @@ SUBJECTS = {
     "size": "size of a group",
     "definition": "definition of a guarantee",
     "problem": "problem that is compared",
-    "target": "bound or mechanism of a study",
     "error": "error of a study",
     "effect": "difference that a test is to find",
 }

@@ -21,7 +21,7 @@ from .. import _check
 from .._typing import Floats
 from ..privacy import gaussian_sigma
 from ._bound import Number, _plain, check_epsilon, check_n
-from ._methods import tv_from_kl
+from ._testing_methods import tv_from_kl
 
 DEFINITIONS = ("pure", "smooth", "approximate", "kl", "tv")
 BARBER = "Barber, Duchi 2014"
@@ -98,7 +98,7 @@ def tv_of_releases(
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.tv_of_releases(100, tv=0.01, epsilon=0.1), 3)
+    >>> round(bounds.methods.tv_of_releases(100, tv=0.01, epsilon=0.1), 3)
     0.05
     """
     theorem = f"{BARBER}, Theorem 2,"

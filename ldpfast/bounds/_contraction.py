@@ -62,7 +62,7 @@ def tv_contraction(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") 
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.tv_contraction(1.0, tv=0.1), 4)
+    >>> round(bounds.methods.tv_contraction(1.0, tv=0.1), 4)
     0.0462
     """
     a, t = check_epsilon("Theorem 1", epsilon), _check_tv("Theorem 1", tv)
@@ -108,7 +108,7 @@ def kl_contraction(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") 
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.kl_contraction(1.0, tv=0.1), 5)
+    >>> round(bounds.methods.kl_contraction(1.0, tv=0.1), 5)
     0.00733
     """
     a, t = check_epsilon("Theorem 1", epsilon), _check_tv("Theorem 1", tv)
@@ -142,7 +142,7 @@ def chi_square_contraction(epsilon: ArrayLike, *, tv: ArrayLike) -> Number:
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.chi_square_contraction(1.0, tv=0.1), 5)
+    >>> round(bounds.methods.chi_square_contraction(1.0, tv=0.1), 5)
     0.01086
     """
     a, t = check_epsilon("Asoodeh and Zhang", epsilon), _check_tv("Asoodeh and Zhang", tv)
@@ -175,7 +175,7 @@ def hellinger_contraction(epsilon: ArrayLike, *, tv: ArrayLike) -> Number:
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.hellinger_contraction(1.0, tv=0.1), 5)
+    >>> round(bounds.methods.hellinger_contraction(1.0, tv=0.1), 5)
     0.00366
     """
     a, t = check_epsilon("the Hellinger contraction", epsilon), _check_tv("the Hellinger contraction", tv)
@@ -234,7 +234,7 @@ def divergence_contraction(epsilon: ArrayLike, *, divergence: ArrayLike) -> Numb
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.divergence_contraction(1.0, divergence=0.1), 5)  # of a Kullback-Leibler divergence of 0.1
+    >>> round(bounds.methods.divergence_contraction(1.0, divergence=0.1), 5)  # of a Kullback-Leibler divergence of 0.1
     0.02136
     """
     a, value = check_epsilon("Asoodeh and Zhang", epsilon), _check.numbers("divergence", divergence, infinite=True)
@@ -276,7 +276,7 @@ def tensorized_kl(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.tensorized_kl(1.0, tv=[0.1] * 100), 3)  # of the reports of 100 people
+    >>> round(bounds.methods.tensorized_kl(1.0, tv=[0.1] * 100), 3)  # of the reports of 100 people
     0.733
     """
     t = np.atleast_1d(_check_tv("Corollary 3", tv))
@@ -326,7 +326,7 @@ def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, *, tv: ArrayLike, method: st
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.tensorized_tv(100, 1.0, tv=0.1), 3)
+    >>> round(bounds.methods.tensorized_tv(100, 1.0, tv=0.1), 3)
     0.554
     """
     number, t = check_n("Proposition 1", n), _check_tv("Proposition 1", tv)
@@ -390,7 +390,7 @@ def mutual_information(n: ArrayLike, epsilon: ArrayLike, *, tv: ArrayLike, metho
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.mutual_information(100, 1.0, tv=[[0.0, 0.1], [0.1, 0.0]]), 3)
+    >>> round(bounds.methods.mutual_information(100, 1.0, tv=[[0.0, 0.1], [0.1, 0.0]]), 3)
     0.366
     """
     t = _check_tv("Corollary 3", tv)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, check_scale, is_paper
 from ._contraction import tanh_half
-from ._methods import information_factor, tv_from_kl
+from ._testing_methods import information_factor, tv_from_kl
 from ._registered_problem import RegisteredProblem, Solution, Solutions, register
 from ._tools import (
     DISTANCES,

@@ -18,7 +18,7 @@ import numpy as np
 from .._formulas import half_space_constants
 from .._typing import Floats
 from ._contraction import deficit, deficit_inverse_coefficients, from_deficit, tanh_half
-from ._methods import chi_factor, information_factor
+from ._testing_methods import chi_factor, information_factor
 
 DISTANCES = (0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.75)  # total variation distances of the reports
 SQUARED, INTEGRATED = "squared error", "integrated squared error"

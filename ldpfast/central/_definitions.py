@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from .. import _check, _coins
-from ..privacy import Guarantee, concentrated_rho, gaussian_delta, gaussian_sigma, kl_for_tv
+from ..privacy import Guarantee, convert, gaussian_delta, gaussian_sigma
 from ._noise import STEPS, BallNoise, GaussianNoise, LaplaceNoise, Noise, SumGrid
 
 LEAST, MOST = 1e-18, 1e18  # range of epsilon and of truncation radii: their squares are normal numbers
@@ -196,7 +196,7 @@ class Approximate(GaussianDefinition):
         _check.probability("delta", self.delta)
 
     def _divergence(self) -> float:
-        return float(concentrated_rho(self.epsilon, self.delta))
+        return float(convert("concentrated", "approximate", self.delta, at=self.epsilon, inverse=True))
 
     def _hockey_stick(self) -> tuple[float, float]:
         return self.epsilon, self.delta
@@ -234,7 +234,7 @@ class TotalVariation(GaussianDefinition):
             raise ValueError(f'epsilon must be in (0, 1) for privacy="tv", got {self.epsilon!r}')
 
     def _divergence(self) -> float:
-        return float(kl_for_tv(self.epsilon)) * (1 - 1e-12)
+        return float(convert("kl", "tv", self.epsilon, inverse=True)) * (1 - 1e-12)
 
     def _hockey_stick(self) -> tuple[float, float]:
         return 0.0, self.epsilon

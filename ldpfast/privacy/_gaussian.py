@@ -173,137 +173,40 @@ def _orders(shape: tuple[int, ...], holds: Callable[[Floats], Any]) -> tuple[Flo
     return low, high
 
 
-def concentrated_delta(epsilon: ArrayLike, *, rho: ArrayLike) -> Any:
-    """Return the delta at a given epsilon that zero-concentrated privacy guarantees.
+def concentrated_delta(rho: Floats, *, at: Floats) -> Floats:
+    """Return the delta at an epsilon > 0 that zero-concentrated privacy guarantees, rounded up, and at most 1.
 
-    The rho of several releases adds up. Integer normal noise of a variance has the same rho as continuous noise.
-
-    Parameters
-    ----------
-    epsilon : array_like
-        > 0.
-    rho : array_like
-        > 0. The Renyi divergence of every order a is at most a rho. For normal noise, rho = sensitivity^2 / (2 sigma^2).
-
-    Returns
-    -------
-    delta : float or ndarray
-        The minimum of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) over a > 1, rounded up, and at most 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, corollary 13.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import concentrated_delta
-    >>> concentrated_delta(1.0, rho=0.01) < 1e-9
-    True
+    The Renyi divergence of every order a is at most a rho. The delta is the minimum of exp((a - 1)(a rho - epsilon)) (1 -
+    1/a)^a / (a - 1) over a > 1 (Canonne, Kamath and Steinke 2020, corollary 13).
     """
-    epsilon, rho = np.broadcast_arrays(_positive("epsilon", epsilon), _positive("rho", rho))
+    epsilon, rho = np.broadcast_arrays(_positive("at", at), rho)
     low, _ = _orders(epsilon.shape, lambda excess: _best_rho(epsilon, excess) >= rho)
-    return float_or_array(up(np.exp(np.minimum(_log_bound(epsilon, rho, low), 0.0)), 1.0, 1e-9))
+    return up(np.exp(np.minimum(_log_bound(epsilon, rho, low), 0.0)), 1.0, 1e-9)
 
 
-def concentrated_rho(epsilon: ArrayLike, delta: ArrayLike) -> Any:
-    """Return the largest rho of zero-concentrated privacy that guarantees (epsilon, delta)-privacy.
+def concentrated_rho(delta: Floats, *, at: Floats) -> Floats:
+    """Return the largest rho for which `concentrated_delta` is at most a delta.
 
-    Parameters
-    ----------
-    epsilon : array_like
-        > 0.
-    delta : array_like
-        In (0, 1).
-
-    Returns
-    -------
-    rho : float or ndarray
-        Rounded down: ``concentrated_delta(epsilon, rho) <= delta``. 0 where doubles do not suffice: for a `delta` below 1e-318,
-        or both parameters below 1e-147.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import concentrated_delta, concentrated_rho
-    >>> rho = concentrated_rho(1.0, 1e-6)
-    >>> concentrated_delta(1.0, rho=rho) <= 1e-6
-    True
+    0 where doubles do not suffice: for a delta below 1e-318, or both parameters below 1e-147.
     """
-    epsilon, delta = np.broadcast_arrays(_positive("epsilon", epsilon), _check.within("delta", delta, 0, 1, "()"))
+    epsilon, delta = np.broadcast_arrays(_positive("at", at), delta)
     goal = _log_goal(delta) - 2e-9
 
     def above(excess: Floats) -> Any:
         return _log_bound(epsilon, _best_rho(epsilon, excess), excess) > goal
 
     _, high = _orders(epsilon.shape, above)
-    return float_or_array(np.where(above(high), 0.0, _best_rho(epsilon, high) * (1 - 1e-12)))
+    return np.where(above(high), 0.0, _best_rho(epsilon, high) * (1 - 1e-12))
 
 
-def gaussian_kl(sigma: ArrayLike, *, sensitivity: ArrayLike = 1.0) -> Any:
-    """Return the Kullback-Leibler divergence of a release with normal noise.
-
-    Parameters
-    ----------
-    sigma : array_like
-        Standard deviation of the noise, > 0.
-    sensitivity : array_like, default 1.0
-        Largest Euclidean norm of the change by one record, > 0.
-
-    Returns
-    -------
-    kl : float or ndarray
-        ``(sensitivity / sigma)**2 / 2``. For a divergence b: sigma = sensitivity / sqrt(2 b).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import gaussian_kl
-    >>> round(gaussian_kl(2.0, sensitivity=1.0), 4)  # sensitivity^2 / (2 sigma^2)
-    0.125
-    """
+def gaussian_kl(sigma: Floats, *, sensitivity: Floats) -> Floats:
+    """Return the Kullback-Leibler divergence of a release with normal noise, (sensitivity / sigma)^2 / 2."""
     with np.errstate(over="ignore"):
-        return float_or_array(up(_quotient("sensitivity", sensitivity, "sigma", sigma) ** 2 / 2))
+        return up(_quotient("sensitivity", sensitivity, "sigma", sigma) ** 2 / 2)
 
 
-def gaussian_tv(sigma: ArrayLike, *, sensitivity: ArrayLike = 1.0) -> Any:
-    """Return the total variation of a release with normal noise.
-
-    Parameters
-    ----------
-    sigma : array_like
-        Standard deviation of the noise, > 0.
-    sensitivity : array_like, default 1.0
-        Largest Euclidean norm of the change by one record, > 0.
-
-    Returns
-    -------
-    tv : float or ndarray
-        ``2 Phi(sensitivity / (2 sigma)) - 1``; `gaussian_sigma` with epsilon = 0 is the inverse.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import gaussian_tv
-    >>> round(gaussian_tv(2.0, sensitivity=1.0), 4)
-    0.1974
-    """
+def gaussian_tv(sigma: Floats, *, sensitivity: Floats) -> Floats:
+    """Return the total variation of a release with normal noise, 2 Phi(sensitivity / (2 sigma)) - 1."""
     from scipy.special import erf
 
-    return float_or_array(up(erf(_quotient("sensitivity", sensitivity, "sigma", sigma) / math.sqrt(8)), 1.0))
+    return up(erf(_quotient("sensitivity", sensitivity, "sigma", sigma) / math.sqrt(8)), 1.0)

@@ -103,8 +103,8 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     Raises
     ------
     TypeError, ValueError
-        If an argument is not a `Guarantee`; if there is none; if no definition is implied by all (`kl_from_dp` and
-        `tv_from_dp` convert); if the sum of the deltas is 1 or more.
+        If an argument is not a `Guarantee`; if there is none; if no definition is implied by all (`convert`
+        gives levels of a common one); if the sum of the deltas is 1 or more.
 
     Notes
     -----

@@ -32,7 +32,7 @@ def test_packing_gives_a_weaker_lower_bound():
         assert m == pytest.approx(2 * round(m / 2))
         signs = m**d / 2
         points = int(Decimal(signs / 8).exp())  # too large for a double
-        error = bounds.packing(int(n), a, points=max(2, points), share=1 / (2 * m))
+        error = bounds.methods.packing(int(n), a, points=max(2, points), share=1 / (2 * m))
         assert error >= 1 / 6
         separation = 4 * m ** -(d + 2) / ((d + 1) * (d + 2)) * signs / 4  # squared distance
         assert packed.lower <= separation / 4 * error

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ldpfast import bounds, estimation
 from ldpfast.bounds import _density, _tools
-from ldpfast.bounds._methods import chi_factor, tv_from_kl
+from ldpfast.bounds._testing_methods import chi_factor, tv_from_kl
 
 from ..support.cases import each
 from ..support.simulation import assert_mean_error_between

@@ -77,8 +77,8 @@ def test_table_1_holds_the_numbers_of_the_function():
 
 
 def test_the_example_of_theorem_1_is_right():
-    assert f"{bounds.kl_contraction(1, tv=0.1, method='paper'):.3f}" in CORRECTIONS
-    assert f"{2 * bounds.kl_contraction(1, tv=0.1):.4f}" in CORRECTIONS
+    assert f"{bounds.methods.kl_contraction(1, tv=0.1, method='paper'):.3f}" in CORRECTIONS
+    assert f"{2 * bounds.methods.kl_contraction(1, tv=0.1):.4f}" in CORRECTIONS
 
 
 def test_costs_of_privacy_in_people_are_right():

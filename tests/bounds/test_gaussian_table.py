@@ -46,7 +46,7 @@ def bit_variance(epsilon: float) -> float:
 
 @each("epsilon, sign, best, lower", TABLE)
 def test_the_table_of_the_normal_mean(epsilon, sign, best, lower):
-    contraction, excess = float(bounds.tv_contraction(epsilon, tv=1)), 4 * math.sinh(epsilon / 2) ** 2
+    contraction, excess = float(bounds.methods.tv_contraction(epsilon, tv=1)), 4 * math.sinh(epsilon / 2) ** 2
     bit = bit_variance(epsilon)
     channel = 1 / best_information(epsilon, 12)
     bound = 1 / min(contraction**2, excess / (2 * math.pi))  # E s^2 = 1 and (E|s| / 2)^2 = 1 / (2 pi)

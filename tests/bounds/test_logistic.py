@@ -9,7 +9,7 @@ import pytest
 
 from ldpfast import bounds
 from ldpfast.bounds import _logistic, _tools
-from ldpfast.bounds._methods import tv_from_kl
+from ldpfast.bounds._testing_methods import tv_from_kl
 
 from ..support.simulation import assert_mean_error_between, run_ignoring_small_samples
 

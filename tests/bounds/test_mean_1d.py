@@ -20,7 +20,9 @@ def test_the_lower_bound_is_that_of_le_cam():
         for a in (0.1, 1.0, 5.0):
             lower = bounds.mean_1d(n, a, moment=math.inf).lower
             pairs = [
-                bounds.le_cam(n, a, p=[(1 + d) / 2, (1 - d) / 2], q=[(1 - d) / 2, (1 + d) / 2], separation=2 * d)
+                bounds.methods.le_cam(
+                    n, a, p=[(1 + d) / 2, (1 - d) / 2], q=[(1 - d) / 2, (1 + d) / 2], separation=2 * d
+                )
                 for d in np.geomspace(1e-4, 1, 400)
             ]
             assert lower <= max(pairs) * (1 + 1e-3)

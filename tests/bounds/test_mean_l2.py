@@ -21,7 +21,7 @@ def test_the_lower_bound_agrees_with_assouad_on_independent_signs():
         best = 0.0
         for c in np.geomspace(0.01, 0.95, 40):
             family = np.array([np.prod(1 + c * corner * signs, axis=1) / 8 for corner in signs])
-            best = max(best, bounds.assouad(n, a, family=family, separation=2 * c / math.sqrt(3)))
+            best = max(best, bounds.methods.assouad(n, a, family=family, separation=2 * c / math.sqrt(3)))
         single = bounds.mean_l2(n, 1, a).lower
         assert bounds.mean_l2(n, 3, a).lower <= max(best, single) * 1.6
         assert best <= bounds.mean_l2(n, 3, a).upper

@@ -19,7 +19,7 @@ def test_the_lower_bound_of_two_categories_agrees_with_assouad():
         for a in (0.1, 1.0, 5.0):
             lower = bounds.multinomial(n, 2, a).lower
             values = [
-                bounds.assouad(
+                bounds.methods.assouad(
                     n, a, family=[[(1 + c) / 2, (1 - c) / 2], [(1 - c) / 2, (1 + c) / 2]], separation=math.sqrt(2) * c
                 )
                 for c in np.geomspace(1e-4, 0.999, 400)
@@ -34,7 +34,7 @@ def test_assouad_on_pairs_of_categories_is_below_the_upper_bound():
         best = 0.0
         for c in np.geomspace(0.01, 0.95, 40):
             family = np.concatenate([1 + c * v, 1 - c * v], axis=1) / 6
-            best = max(best, bounds.assouad(n, a, family=family, separation=c / 3 * math.sqrt(2)))
+            best = max(best, bounds.methods.assouad(n, a, family=family, separation=c / 3 * math.sqrt(2)))
         assert best <= bounds.multinomial(n, 6, a).upper
 
 

@@ -216,7 +216,7 @@ def test_gaussian_noise_of_rows_has_the_variance_that_the_total_variation_needs(
     """At most 1 % more than continuous noise for the sensitivity without the steps of the grid."""
     found = definition_of("tv", epsilon, 0.0).noise(dim)
     shift = math.sqrt(found.grid.l2_squared)
-    assert ldp.privacy.gaussian_tv(math.sqrt(found.parameter), sensitivity=shift) <= epsilon
+    assert ldp.privacy.convert("gaussian", "tv", math.sqrt(found.parameter), sensitivity=shift) <= epsilon
     ideal = (ldp.privacy.gaussian_sigma(0.0, epsilon) * 2 * FINE / found.grid.step) ** 2
     assert found.parameter <= 1.01 * ideal
 

@@ -97,13 +97,16 @@ def test_provisional_names_are_marked(site):
         for path in (site / "reference/generated").glob("*.html")
         if mark in path.read_text()
     }
-    assert pages >= {f"central.{name}" for name in central.__all__} | {"bounds.kl_contraction", "privacy.delta_from_kl"}
+    assert pages >= {f"central.{name}" for name in central.__all__} | {
+        "bounds.methods.kl_contraction",
+        "privacy.delta_from_kl",
+    }
     rest = {name for name in pages if not name.startswith("central.")}
     named = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("bounds", "privacy"))
     assert all(f"`{name.partition('.')[2]}`" in named for name in rest)
     table = (site / "reference/generated/ldpfast.privacy.html").read_text()
     assert "Provisional:" not in table  # the first sentence of a name says what it is
-    assert rest.isdisjoint({"privacy.compose", "bounds.le_cam", "privacy.disclosure_risk"})
+    assert rest.isdisjoint({"privacy.compose", "bounds.methods.le_cam", "privacy.disclosure_risk"})
 
 
 def test_thumbnails_of_the_gallery_are_pictures(site, pages):

@@ -371,10 +371,10 @@ def test_the_channel_of_every_mechanism_has_its_realized_epsilon(mechanism):
     assert channel.epsilon() == epsilon <= mechanism.epsilon
     assert channel.delta(epsilon) == 0
     assert channel.delta(math.nextafter(math.nextafter(epsilon, 0), 0)) > 0
-    assert channel.tv() <= privacy.tv_from_dp(epsilon) * (1 + 1e-15)
-    assert channel.kl() <= privacy.kl_from_dp(epsilon) * (1 + 1e-15)
+    assert channel.tv() <= privacy.convert("pure", "tv", epsilon) * (1 + 1e-15)
+    assert channel.kl() <= privacy.convert("pure", "kl", epsilon) * (1 + 1e-15)
     assert channel.disclosure_risk() >= privacy.disclosure_risk(epsilon) * (1 - 1e-15)
-    assert channel.conditional_testing() <= privacy.conditional_testing_from_dp(epsilon) * (1 + 1e-15)
+    assert channel.conditional_testing() <= privacy.convert("pure", "conditional-testing", epsilon) * (1 + 1e-15)
 
 
 # Bad input ------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from ldpfast import privacy
-from ldpfast.privacy import concentrated_delta, gaussian_delta
+from ldpfast.privacy import convert, gaussian_delta
 
 from ..support import discrete_gaussian
 from ..support.cases import each
@@ -80,9 +80,12 @@ def test_sigma_is_the_least_that_suffices(epsilon, delta, sensitivity):
 @pytest.mark.parametrize("tv", [1e-6, 0.1, 0.5, 0.99])
 def test_total_variation_and_kl(tv):
     sigma = privacy.gaussian_sigma(0.0, tv)
-    assert privacy.gaussian_tv(sigma) == pytest.approx(tv, rel=1e-9)
-    assert privacy.gaussian_tv(sigma) == pytest.approx(privacy.gaussian_delta(0.0, sigma=sigma), rel=1e-9)
-    assert privacy.gaussian_tv(sigma) <= privacy.tv_from_kl(privacy.gaussian_kl(sigma)) + 1e-12
+    assert privacy.convert("gaussian", "tv", sigma) == pytest.approx(tv, rel=1e-9)
+    assert privacy.convert("gaussian", "tv", sigma) == pytest.approx(privacy.gaussian_delta(0.0, sigma=sigma), rel=1e-9)
+    assert (
+        privacy.convert("gaussian", "tv", sigma)
+        <= privacy.convert("kl", "tv", privacy.convert("gaussian", "kl", sigma)) + 1e-12
+    )
 
 
 def test_binned_noise_nearly_attains_delta():
@@ -92,7 +95,7 @@ def test_binned_noise_nearly_attains_delta():
     for epsilon in (0.0, 0.5, 1.0, 2.0):
         assert channel.delta(epsilon) == pytest.approx(privacy.gaussian_delta(epsilon, sigma=1.0), abs=1e-5)
         assert channel.delta(epsilon) <= privacy.gaussian_delta(epsilon, sigma=1.0) + 1e-12
-    assert channel.kl() == pytest.approx(privacy.gaussian_kl(1.0), rel=1e-4)
+    assert channel.kl() == pytest.approx(privacy.convert("gaussian", "kl", 1.0), rel=1e-4)
 
 
 @pytest.mark.parametrize("delta, true", [(1e-3, 0.0106), (1e-6, 8.3e-4), (1e-9, 8.8e-5)])
@@ -107,8 +110,12 @@ def test_the_published_gaussian_noise_is_too_small(delta, true):
 def test_the_published_variance_for_kl_has_twice_the_level():
     """At sensitivity 2 T / n, variance T^2 / (n^2 b) has divergence 2 b, and 2 T^2 / (n^2 b) has b."""
     n, t, b = 1000, 2.0, 0.05
-    assert privacy.gaussian_kl(math.sqrt(t**2 / (n**2 * b)), sensitivity=2 * t / n) == pytest.approx(2 * b)
-    assert privacy.gaussian_kl(math.sqrt(2 * t**2 / (n**2 * b)), sensitivity=2 * t / n) == pytest.approx(b)
+    assert privacy.convert("gaussian", "kl", math.sqrt(t**2 / (n**2 * b)), sensitivity=2 * t / n) == pytest.approx(
+        2 * b
+    )
+    assert privacy.convert("gaussian", "kl", math.sqrt(2 * t**2 / (n**2 * b)), sensitivity=2 * t / n) == pytest.approx(
+        b
+    )
 
 
 @pytest.mark.parametrize("rate, level", [(1.0, 2.0), (0.5, 1.0)])
@@ -135,7 +142,7 @@ def test_concentrated_delta_bounds_the_exact_sum_in_two_dimensions(sigma2, shift
     for epsilon in (0.1, 1.0, 3.0, 10.0):
         where = log_ratio > epsilon
         exact = np.sum(weight[where] * -np.expm1(epsilon - log_ratio[where]))
-        assert exact <= concentrated_delta(epsilon, rho=square / (2 * sigma2)) * (1 + 1e-12)
+        assert exact <= convert("concentrated", "approximate", square / (2 * sigma2), at=epsilon) * (1 + 1e-12)
 
 
 @each("rho", [1e-6, 1e-3, 0.1, 1.0, 20.0])
@@ -150,7 +157,7 @@ def test_concentrated_delta_is_the_least_over_all_orders(rho, epsilon):
     starts = np.linspace(math.log(1e-6), math.log(1e8), 400)
     best = min(starts, key=log_delta)
     found = optimize.minimize_scalar(log_delta, bounds=(best - 0.2, best + 0.2), method="bounded").fun
-    value = concentrated_delta(epsilon, rho=rho)
+    value = convert("concentrated", "approximate", rho, at=epsilon)
     assert value >= gaussian_delta(epsilon, sigma=1 / math.sqrt(2 * rho))
     if found > -600:
         assert math.log(value) == pytest.approx(found, abs=0.02)
@@ -160,19 +167,19 @@ def test_concentrated_delta_is_the_least_over_all_orders(rho, epsilon):
 @each("delta", [1e-300, 1e-12, 1e-6, 1e-2, 0.5])
 def test_concentrated_rho_is_the_largest_that_gives_delta(epsilon, delta):
     """A slightly larger rho exceeds delta. Gaussian noise with this rho has at most this delta, exactly."""
-    rho = privacy.concentrated_rho(epsilon, delta)
-    assert delta * (1 - 1e-6) <= privacy.concentrated_delta(epsilon, rho=rho) <= delta
-    assert privacy.concentrated_delta(epsilon, rho=rho * (1 + 1e-6)) > delta
+    rho = privacy.convert("concentrated", "approximate", delta, at=epsilon, inverse=True)
+    assert delta * (1 - 1e-6) <= privacy.convert("concentrated", "approximate", rho, at=epsilon) <= delta
+    assert privacy.convert("concentrated", "approximate", rho * (1 + 1e-6), at=epsilon) > delta
     assert privacy.gaussian_delta(epsilon, sigma=1.0, sensitivity=math.sqrt(2 * rho)) <= delta
 
 
 def test_concentrated_privacy_broadcasts_and_delta_is_at_most_one():
-    assert privacy.concentrated_delta([[0.5], [1.0]], rho=[0.1, 0.2, 1e6]).shape == (2, 3)
-    assert privacy.concentrated_delta(0.5, rho=1e6) == 1.0
-    assert privacy.concentrated_rho([0.5, 1.0], 1e-6).shape == (2,)
+    assert privacy.convert("concentrated", "approximate", [0.1, 0.2, 1e6], at=[[0.5], [1.0]]).shape == (2, 3)
+    assert privacy.convert("concentrated", "approximate", 1e6, at=0.5) == 1.0
+    assert privacy.convert("concentrated", "approximate", 1e-6, at=[0.5, 1.0], inverse=True).shape == (2,)
     for arguments in ((0.0, 1e-6), (1.0, 0.0), (1.0, 1.0), (-1.0, 0.5)):
-        with pytest.raises(ValueError, match=r"^(epsilon|delta) must be "):
-            privacy.concentrated_rho(*arguments)
+        with pytest.raises(ValueError, match=r"^(level|at) must be "):
+            convert("concentrated", "approximate", arguments[1], at=arguments[0], inverse=True)
 
 
 # Bad input ------------------------------------------------------------------------------------------------------------

@@ -27,9 +27,12 @@ def test_parameters_of_pure_and_approximate_privacy_are_not_too_small(epsilon, d
         tanh = (1 - (-e).exp()) / (1 + (-e).exp())
         close = 1 + Decimal("1e-13")
         for found, exact in (
-            (privacy.tv_from_dp(epsilon, delta), d + (1 - d) * tanh),
-            (privacy.kl_from_dp(epsilon), e * tanh),
-            (privacy.delta_from_dp(epsilon, delta, at=0.0), d + (1 - d) * (1 - (-e).exp()) / (1 + (-e).exp())),
+            (privacy.convert("approximate", "tv", epsilon, delta=delta), d + (1 - d) * tanh),
+            (privacy.convert("pure", "kl", epsilon), e * tanh),
+            (
+                privacy.convert("approximate", "approximate", epsilon, delta=delta, at=0.0),
+                d + (1 - d) * (1 - (-e).exp()) / (1 + (-e).exp()),
+            ),
         ):
             assert exact <= Decimal(found) <= exact * close
         error = Decimal(least_error(epsilon, delta))
@@ -42,8 +45,8 @@ def test_parameters_of_pure_and_approximate_privacy_are_not_too_small(epsilon, d
 @example(5e-324, 0.0)
 def test_the_epsilon_for_a_total_variation_guarantees_it(tv, delta):
     assume(tv >= delta)
-    epsilon = privacy.epsilon_for_tv(tv, delta)
-    assert privacy.tv_from_dp(epsilon, delta) <= tv
+    epsilon = privacy.convert("approximate", "tv", tv, delta=delta, inverse=True)
+    assert privacy.convert("approximate", "tv", epsilon, delta=delta) <= tv
     if delta == 0 and 1e-290 < tv < 0.999:
         assert epsilon == pytest.approx(2 * math.atanh(tv), rel=1e-10)
 
@@ -51,10 +54,10 @@ def test_the_epsilon_for_a_total_variation_guarantees_it(tv, delta):
 @given(st.floats(0, 1e6))
 @example(5e-324)
 def test_the_epsilon_for_a_divergence_guarantees_it(kl):
-    epsilon = privacy.epsilon_for_kl(kl)
-    assert privacy.kl_from_dp(epsilon) <= kl
+    epsilon = privacy.convert("pure", "kl", kl, inverse=True)
+    assert privacy.convert("pure", "kl", epsilon) <= kl
     if kl > 1e-290:
-        assert privacy.kl_from_dp(epsilon) >= kl * (1 - 1e-12)
+        assert privacy.convert("pure", "kl", epsilon) >= kl * (1 - 1e-12)
 
 
 @given(st.floats(1e-20, 1 - 2**-53))
@@ -63,7 +66,7 @@ def test_the_divergence_for_a_total_variation_is_not_too_large(tv):
     with localcontext() as context:
         context.prec = 100
         exact = Decimal(tv) * ((1 + Decimal(tv)) / (1 - Decimal(tv))).ln()
-        assert exact * (1 - Decimal("1e-13")) <= Decimal(privacy.kl_for_tv(tv)) <= exact
+        assert exact * (1 - Decimal("1e-13")) <= Decimal(privacy.convert("kl", "tv", tv, inverse=True)) <= exact
 
 
 @given(st.floats(1e-300, 50))
@@ -71,13 +74,13 @@ def test_the_divergence_for_a_total_variation_is_not_too_large(tv):
 @example(700.0)
 def test_the_total_variation_of_a_divergence_is_not_too_small(kl):
     """Against 700 digits: t log((1 + t) / (1 - t)) is at least kl, and Pinsker's bound is at least sqrt(kl / 2)."""
-    tv = privacy.tv_from_kl(kl)
-    assert tv == 1 or privacy.kl_for_tv(tv) >= kl
-    assert privacy.kl_for_tv(tv * (1 - 1e-9)) < kl
+    tv = privacy.convert("kl", "tv", kl)
+    assert tv == 1 or privacy.convert("kl", "tv", tv, inverse=True) >= kl
+    assert privacy.convert("kl", "tv", tv * (1 - 1e-9), inverse=True) < kl
     with localcontext() as context:
         context.prec = 700
         paper = min((Decimal(kl) / 2).sqrt(), (1 - (-Decimal(kl)).exp()).sqrt())
-        assert paper <= Decimal(privacy.tv_from_kl(kl, method="paper")) <= paper * (1 + Decimal("1e-13"))
+        assert paper <= Decimal(privacy.convert("kl", "tv", kl, method="paper")) <= paper * (1 + Decimal("1e-13"))
 
 
 @pytest.mark.long
@@ -91,8 +94,12 @@ def test_the_delta_of_a_divergence_is_above_every_pair_of_coins(epsilon, kl, x, 
         forward = p * (p / q).ln() + (1 - p) * ((1 - p) / (1 - q)).ln()
         backward = q * (q / p).ln() + (1 - q) * ((1 - q) / (1 - p)).ln()
         assume(max(forward, backward) <= Decimal(kl))
-        assert Decimal(privacy.delta_from_kl(epsilon, kl=kl)) >= p - Decimal(epsilon).exp() * q
-    assert privacy.delta_from_kl(epsilon, kl=kl) <= privacy.delta_from_kl(0.0, kl=kl) <= privacy.tv_from_kl(kl)
+        assert Decimal(privacy.convert("kl", "approximate", kl, at=epsilon)) >= p - Decimal(epsilon).exp() * q
+    assert (
+        privacy.convert("kl", "approximate", kl, at=epsilon)
+        <= privacy.convert("kl", "approximate", kl, at=0.0)
+        <= privacy.convert("kl", "tv", kl)
+    )
 
 
 @given(EPSILON, st.sampled_from([0.0, 1e-12, 0.01, 0.5]), st.floats(0, 1))
@@ -109,7 +116,7 @@ def test_misses_are_not_too_large(epsilon, delta, alarms):
 @given(st.floats(1e-6, 20), st.sampled_from([0.0, 1e-6, 0.01]), st.sampled_from([0.0, 1e-3, 0.05, 0.3]))
 def test_conditional_testing_is_not_too_small(epsilon, delta, mass):
     """Sets of reports of randomized response with marked true answers, in 60 digits."""
-    found = Decimal(privacy.conditional_testing_from_dp(epsilon, delta, mass=mass))
+    found = Decimal(privacy.convert("approximate", "conditional-testing", epsilon, delta=delta, mass=mass))
     with localcontext() as context:
         context.prec = 60
         e, d = Decimal(epsilon), Decimal(delta)
@@ -123,7 +130,7 @@ def test_conditional_testing_is_not_too_small(epsilon, delta, mass):
                 assert sum(max(p[i] / mass_p - q[i] / mass_q, 0) for i in kept) <= found
         if delta == mass == 0:
             assert (1 - (-e).exp()) / (1 + (-e).exp()) <= found
-        paper = privacy.conditional_testing_from_dp(epsilon, delta, mass=mass, method="paper")
+        paper = privacy.convert("approximate", "conditional-testing", epsilon, delta=delta, mass=mass, method="paper")
         if Decimal(mass) * ((2 * e).exp() - e.exp()) >= d:
             assert Decimal(paper) >= min(Decimal(1), (1 + (-e).exp()) * (1 - (-2 * e).exp()))
 
@@ -137,7 +144,15 @@ def test_the_noise_for_a_delta_guarantees_it(epsilon, delta, sensitivity):
 
 @given(st.floats(1e-6, 30), DELTA)
 def test_the_concentrated_privacy_for_a_delta_guarantees_it(epsilon, delta):
-    assert privacy.concentrated_delta(epsilon, rho=privacy.concentrated_rho(epsilon, delta)) <= delta
+    assert (
+        privacy.convert(
+            "concentrated",
+            "approximate",
+            privacy.convert("concentrated", "approximate", delta, at=epsilon, inverse=True),
+            at=epsilon,
+        )
+        <= delta
+    )
 
 
 @given(st.lists(st.floats(0, 3), min_size=1, max_size=5), DELTA)
@@ -184,33 +199,44 @@ def test_upper_bounds_at_extreme_arguments(epsilon):
     """A number that underflows is the smallest positive double, not 0."""
     with localcontext(prec=DIGITS):
         e, one = Decimal(epsilon), Decimal(1)
-        bounded(privacy.kl_from_dp(epsilon), e * tanh(e / 2))
-        bounded(privacy.kl_from_dp(epsilon, method="paper"), min(e * expm1(e), Decimal("inf")))
-        bounded(privacy.tv_from_kl(epsilon, method="paper"), min((e / 2).sqrt(), (-expm1(-e)).sqrt()))
+        bounded(privacy.convert("pure", "kl", epsilon), e * tanh(e / 2))
+        bounded(privacy.convert("pure", "kl", epsilon, method="paper"), min(e * expm1(e), Decimal("inf")))
+        bounded(privacy.convert("kl", "tv", epsilon, method="paper"), min((e / 2).sqrt(), (-expm1(-e)).sqrt()))
         for delta in DELTAS:
             d = Decimal(delta)
-            bounded(privacy.tv_from_dp(epsilon, delta), d + (1 - d) * tanh(e / 2))
-            bounded(privacy.tv_from_dp(epsilon, delta, method="paper"), min(one, e / 2 + d))
-            bounded(privacy.conditional_testing_from_dp(epsilon), tanh(e / 2))
+            bounded(privacy.convert("approximate", "tv", epsilon, delta=delta), d + (1 - d) * tanh(e / 2))
+            bounded(privacy.convert("approximate", "tv", epsilon, delta=delta, method="paper"), min(one, e / 2 + d))
+            bounded(privacy.convert("pure", "conditional-testing", epsilon), tanh(e / 2))
             for at in EXTREMES:
                 more = -expm1(min(Decimal(at) - e, Decimal(0))) / (1 + (-e).exp())
-                bounded(privacy.delta_from_dp(epsilon, delta, at=at), d + (1 - d) * more)
+                bounded(privacy.convert("approximate", "approximate", epsilon, delta=delta, at=at), d + (1 - d) * more)
             for mass in DELTAS:
                 enough = Decimal(mass) * expm1(e) * e.exp() >= d
                 paper = (1 + (-e).exp()) * -expm1(-2 * e) if enough else one
-                bounded(privacy.conditional_testing_from_dp(epsilon, delta, mass=mass, method="paper"), min(one, paper))
+                bounded(
+                    privacy.convert(
+                        "approximate", "conditional-testing", epsilon, delta=delta, mass=mass, method="paper"
+                    ),
+                    min(one, paper),
+                )
                 unmarked = (1 - d) / (1 + (-e).exp())
                 p = [d, unmarked, (-e).exp() * unmarked, Decimal(0)]
                 for kept in ([0, 1], [1, 2], [0, 1, 2], [0, 1, 2, 3]):  # sets of reports
                     mass_p, mass_q = sum(p[i] for i in kept), sum(p[3 - i] for i in kept)
                     if min(mass_p, mass_q) >= Decimal(mass) and min(mass_p, mass_q) > 0:
                         exact = sum(max(p[i] / mass_p - p[3 - i] / mass_q, Decimal(0)) for i in kept)
-                        assert Decimal(privacy.conditional_testing_from_dp(epsilon, delta, mass=mass)) >= exact
+                        assert (
+                            Decimal(
+                                privacy.convert("approximate", "conditional-testing", epsilon, delta=delta, mass=mass)
+                            )
+                            >= exact
+                        )
         if epsilon < 1:
             for mass in DELTAS:
-                found = privacy.dp_from_conditional_testing(epsilon, mass=mass)
-                bounded(found[0], 2 * ((1 + e) / (1 - e)).ln())
-                bounded(found[1], min(one, Decimal(mass) * (1 + e) / (1 - e)))
+                at = privacy.convert("conditional-testing", "pure", epsilon)
+                bounded(at, 2 * ((1 + e) / (1 - e)).ln())
+                delta = privacy.convert("conditional-testing", "approximate", epsilon, mass=mass, at=at)
+                bounded(delta, min(one, Decimal(mass) * (1 + e) / (1 - e)))
 
 
 @pytest.mark.long
@@ -227,13 +253,13 @@ def test_lower_bounds_at_extreme_arguments(epsilon):
                 least = max(Decimal(0), 1 - d - e.exp() * Decimal(alarms), (1 - d - Decimal(alarms)) / e.exp())
                 assert Decimal(misses(alarms, epsilon, delta)) <= least
             if d <= e <= 1:
-                allowed = privacy.epsilon_for_tv(epsilon, delta)
+                allowed = privacy.convert("approximate", "tv", epsilon, delta=delta, inverse=True)
                 assert Decimal(allowed) <= ((1 + e - 2 * d) / (1 - e)).ln() if epsilon < 1 else math.isinf(allowed)
-        allowed = Decimal(privacy.epsilon_for_kl(epsilon))
+        allowed = Decimal(privacy.convert("pure", "kl", epsilon, inverse=True))
         assert allowed * tanh(allowed / 2) <= e
         if epsilon < 1:
-            assert Decimal(privacy.kl_for_tv(epsilon)) <= e * ((1 + e) / (1 - e)).ln()
-        tv = Decimal(privacy.tv_from_kl(epsilon))
+            assert Decimal(privacy.convert("kl", "tv", epsilon, inverse=True)) <= e * ((1 + e) / (1 - e)).ln()
+        tv = Decimal(privacy.convert("kl", "tv", epsilon))
         assert tv == 1 or tv * ((1 + tv) / (1 - tv)).ln() >= e
 
 
@@ -246,10 +272,10 @@ def test_gaussian_noise_at_extreme_arguments(sigma):
     with localcontext(prec=60):
         for sensitivity in SCALES:
             r = Decimal(sensitivity) / Decimal(sigma)
-            bounded(privacy.gaussian_kl(sigma, sensitivity=sensitivity), r * r / 2)
+            bounded(privacy.convert("gaussian", "kl", sigma, sensitivity=sensitivity), r * r / 2)
             tv = r * (1 - r * r / 24) / Decimal("2.50662827463100050241576528481")
             for found in (
-                privacy.gaussian_tv(sigma, sensitivity=sensitivity),
+                privacy.convert("gaussian", "tv", sigma, sensitivity=sensitivity),
                 privacy.gaussian_delta(0.0, sigma=sigma, sensitivity=sensitivity),
             ):
                 assert 0 < found <= 1
@@ -266,11 +292,11 @@ def test_noise_for_extreme_deltas_guarantees_them(delta):
         for sensitivity in (5e-324, 1e-200, 1.0, 1e100):
             sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity=sensitivity)
             assert math.isinf(sigma) or privacy.gaussian_delta(epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
-        rho = privacy.concentrated_rho(epsilon, delta)
+        rho = privacy.convert("concentrated", "approximate", delta, at=epsilon, inverse=True)
         assert rho >= 0 if delta < 1e-318 or epsilon < 1e-147 else rho > 0
         if rho > 0:
-            assert 0 < privacy.concentrated_delta(epsilon, rho=rho) <= delta
-    assert privacy.concentrated_delta(40.0, rho=1e-5) == 5e-324
+            assert 0 < privacy.convert("concentrated", "approximate", rho, at=epsilon) <= delta
+    assert privacy.convert("concentrated", "approximate", 1e-5, at=40.0) == 5e-324
 
 
 @each("rounds", [[5e-324], [5e-324] * 500, [1e-310] * 3, [0.1] * 50, [1e5], [1e100]])

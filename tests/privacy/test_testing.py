@@ -187,11 +187,18 @@ def test_theorem_1_in_both_directions(rows, mass):
     for delta in (0.0, 0.02, 0.2):
         epsilon = channel.epsilon(delta)
         if math.isfinite(epsilon):
-            sharp = privacy.conditional_testing_from_dp(epsilon, delta, mass=mass)
+            sharp = privacy.convert("approximate", "conditional-testing", epsilon, delta=delta, mass=mass)
             assert level <= sharp + 1e-9
-            assert sharp <= privacy.conditional_testing_from_dp(epsilon, delta, mass=mass, method="paper") + 1e-9
+            assert (
+                sharp
+                <= privacy.convert(
+                    "approximate", "conditional-testing", epsilon, delta=delta, mass=mass, method="paper"
+                )
+                + 1e-9
+            )
     if level < 1:
-        epsilon, delta = privacy.dp_from_conditional_testing(level, mass=mass)
+        epsilon = privacy.convert("conditional-testing", "pure", level)
+        delta = privacy.convert("conditional-testing", "approximate", level, mass=mass, at=epsilon)
         assert channel.delta(epsilon) <= delta + 1e-9
 
 

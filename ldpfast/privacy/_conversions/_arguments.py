@@ -1,4 +1,4 @@
-"""Range checks and methods that several conversions share."""
+"""Range checks that several functions share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 
 from ... import _check
 from .._directed_rounding import Floats
-
-METHODS = ("sharp", "paper")
 
 
 def nonnegative(name: str, values: ArrayLike) -> Floats:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from ... import _check
 from .._directed_rounding import Floats, down, float_or_array, up
 from .._testing import inherited
-from ._arguments import METHODS, check_delta, nonnegative
+from ._arguments import check_delta, nonnegative
+from ._dp import delta_from_dp
 
 SEARCH = 1e-10  # more than the relative error of a search over the masses of reports
 SHARES = 1e-14  # more than the error of a difference of two shares of masses
@@ -129,47 +130,20 @@ def _difference(first: Floats, second: Floats) -> Floats:
 
 
 def conditional_testing_from_dp(
-    epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mass: ArrayLike = 0.0, method: str = "sharp"
-) -> Any:
-    """Return the parameter of conditional hypothesis testing privacy, inherited, that (epsilon, delta)-privacy guarantees.
+    epsilon: Floats, *, mass: Floats, delta: Floats | float = 0.0, method: str = "sharp"
+) -> Floats:
+    """Return the parameter of conditional hypothesis testing privacy, inherited; 1 where nothing is guaranteed; rounded up.
 
-    Parameters
-    ----------
-    epsilon : array_like
-        At least 0.
-    delta : array_like, default 0.0
-        In [0, 1).
-    mass : array_like, default 0.0
-        Smallest probability of a set that counts, in [0, 1).
-    method : {"sharp", "paper"}
-        "paper": ``(1 + e^-epsilon) (1 - e^(-2 epsilon))`` where `mass` is at least ``delta / (e^(2 epsilon) - e^epsilon)``.
-
-    Returns
-    -------
-    parameter : float or ndarray
-        tanh(epsilon / 2) for `delta` = `mass` = 0; 1 where nothing is guaranteed; rounded up. "sharp" is the parameter of
-        randomized response that with probability delta reports the true answer, marked as true. Every (epsilon,
-        delta)-private pair is a post-processing of it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import conditional_testing_from_dp
-    >>> round(conditional_testing_from_dp(1.0), 4)  # tanh(1 / 2)
-    0.4621
+    "sharp" is the parameter of randomized response that with probability delta reports the true answer, marked as true. Every
+    (epsilon, delta)-private pair is a post-processing of it. "paper" is ``(1 + e^-epsilon) (1 - e^(-2 epsilon))`` where the
+    mass is at least ``delta / (e^(2 epsilon) - e^epsilon)``.
     """
-    a, d, m = np.broadcast_arrays(
-        nonnegative("epsilon", epsilon), check_delta(delta), _check.within("mass", mass, 0, 1, "[)")
-    )
-    if _check.choice("method", method, METHODS) == "paper":
+    a, d, m = np.broadcast_arrays(epsilon, delta, mass)
+    if method == "paper":
         enough = down(m * -np.expm1(-a)) >= up(d * np.exp(-2 * a), zero=d == 0)  # m (e^2a - e^a) >= d
-        return float_or_array(np.where(enough, up((1 + np.exp(-a)) * -np.expm1(-2 * a), 1.0, zero=a == 0), 1.0))
+        return np.where(enough, up((1 + np.exp(-a)) * -np.expm1(-2 * a), 1.0, zero=a == 0), 1.0)
     parameters = [_marked_response(*map(float, values)) for values in zip(a.flat, d.flat, m.flat, strict=True)]
-    return float_or_array(np.array(parameters).reshape(a.shape))
+    return np.array(parameters).reshape(a.shape)
 
 
 def _marked_response(epsilon: float, delta: float, mass: float) -> float:
@@ -185,34 +159,13 @@ def _marked_response(epsilon: float, delta: float, mass: float) -> float:
     return bound if delta > 0 else min(bound, float(up(math.tanh(epsilon / 2), 1.0)))  # the parameter for mass 0
 
 
-def dp_from_conditional_testing(level: ArrayLike, *, mass: ArrayLike = 0.0) -> tuple[Any, Any]:
-    """Return the epsilon and delta that conditional hypothesis testing privacy, inherited, guarantees.
+def epsilon_from_conditional_testing(level: Floats) -> Floats:
+    """Return the epsilon, 2 log((1 + level) / (1 - level)), the smallest possible."""
+    return up(4 * np.arctanh(level), zero=level == 0)
 
-    Parameters
-    ----------
-    level : array_like
-        Parameter of conditional hypothesis testing privacy, in [0, 1).
-    mass : array_like, default 0.0
-        Smallest probability of a set that counts, in [0, 1).
 
-    Returns
-    -------
-    epsilon, delta : float or ndarray
-        ``2 log((1 + level) / (1 - level))``, the smallest possible, and ``mass (1 + level) / (1 - level)``, at most 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import dp_from_conditional_testing
-    >>> epsilon, delta = dp_from_conditional_testing(0.5)
-    >>> round(epsilon, 4), delta
-    (2.1972, 0.0)
-    """
-    c, m = np.broadcast_arrays(_check.within("level", level, 0, 1, "[)"), _check.within("mass", mass, 0, 1, "[)"))
-    return float_or_array(up(4 * np.arctanh(c), zero=c == 0)), float_or_array(
-        up(m * (1 + c) / (1 - c), 1.0, zero=m == 0)
-    )
+def delta_from_conditional_testing(level: Floats, *, mass: Floats, at: Floats) -> Floats:
+    """Return the delta at an epsilon: mass (1 + level) / (1 - level), at most 1, from the guaranteed epsilon on."""
+    c, m, at = np.broadcast_arrays(level, mass, at)
+    delta = up(m * (1 + c) / (1 - c), 1.0, zero=m == 0)
+    return np.where(delta < 1, delta_from_dp(epsilon_from_conditional_testing(c), delta=delta, at=at), 1.0)

@@ -1,4 +1,4 @@
-"""Conversions from and to Kullback-Leibler privacy."""
+"""Conversions from and to Kullback-Leibler privacy, in both orders. Arguments are checked arrays."""
 
 from __future__ import annotations
 
@@ -7,82 +7,26 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ... import _check
-from .._directed_rounding import Floats, down, float_or_array, lower_until, raise_until, up
-from ._arguments import METHODS, nonnegative
+from .._directed_rounding import Floats, down, lower_until, raise_until, up
 
 
-def kl_from_dp(epsilon: ArrayLike, *, method: str = "sharp") -> Any:
-    """Return the Kullback-Leibler divergence that epsilon-privacy guarantees.
+def kl_from_dp(epsilon: Floats, *, method: str = "sharp") -> Floats:
+    """Return the divergence, epsilon tanh(epsilon / 2), or the published epsilon (e^epsilon - 1).
 
     (epsilon, delta)-privacy with delta > 0 guarantees no finite divergence.
-
-    Parameters
-    ----------
-    epsilon : array_like
-        At least 0.
-    method : {"sharp", "paper"}
-        "paper": epsilon (e^epsilon - 1).
-
-    Returns
-    -------
-    kl : float or ndarray
-        ``epsilon tanh(epsilon / 2)``, rounded up.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import kl_from_dp
-    >>> round(kl_from_dp(1.0), 4)  # epsilon tanh(epsilon / 2)
-    0.4621
     """
-    epsilon = nonnegative("epsilon", epsilon)
-    if _check.choice("method", method, METHODS) == "paper":
+    if method == "paper":
         with np.errstate(over="ignore"):
-            return float_or_array(up(epsilon * np.expm1(epsilon), zero=epsilon == 0))
-    return float_or_array(_kl(epsilon))
-
-
-def _kl(epsilon: Floats) -> Floats:
-    """Return the Kullback-Leibler divergence of pure privacy, rounded up."""
+            return up(epsilon * np.expm1(epsilon), zero=epsilon == 0)
     return up(epsilon * np.tanh(epsilon / 2), zero=epsilon == 0)
 
 
-def epsilon_for_kl(kl: ArrayLike) -> Any:
-    """Return the largest epsilon that guarantees a Kullback-Leibler divergence.
-
-    Parameters
-    ----------
-    kl : array_like
-        At least 0.
-
-    Returns
-    -------
-    epsilon : float or ndarray
-        The largest epsilon with epsilon tanh(epsilon / 2) <= `kl`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `kl` is not a finite number >= 0.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import epsilon_for_kl, kl_from_dp
-    >>> epsilon = epsilon_for_kl(0.5)
-    >>> kl_from_dp(epsilon) <= 0.5
-    True
-    """
-    kl = nonnegative("kl", kl)
+def epsilon_for_kl(kl: Floats) -> Floats:
+    """Return the largest epsilon with epsilon tanh(epsilon / 2) <= kl."""
     low = np.maximum(kl, math.sqrt(2) * np.sqrt(kl)) * (1 - 1e-15)  # a tanh(a / 2) is at most a and a^2 / 2
     low, _ = _bisect(lambda a: a * np.tanh(a / 2) <= kl, low, kl + 2 * np.sqrt(kl) + 2)
-    return float_or_array(lower_until(lambda a: _kl(a) <= kl, low))
+    return lower_until(lambda a: kl_from_dp(a) <= kl, low)
 
 
 def kl_binary(x: Floats, y: Floats) -> Floats:
@@ -93,34 +37,13 @@ def kl_binary(x: Floats, y: Floats) -> Floats:
     return heads + tails
 
 
-def delta_from_kl(epsilon: ArrayLike, *, kl: ArrayLike) -> Any:
-    """Return the delta at a given epsilon that a Kullback-Leibler divergence guarantees.
+def delta_from_kl(kl: Floats, *, at: Floats) -> Floats:
+    """Return the delta at an epsilon, rounded up by at most 1e-12.
 
-    Parameters
-    ----------
-    epsilon : array_like
-        At least 0.
-    kl : array_like
-        Bound on the divergence in both orders, >= 0.
-
-    Returns
-    -------
-    delta : float or ndarray
-        The largest x - e^epsilon y over coins with heads probabilities x and y and divergence at most `kl` in both orders.
-        These coins attain it. It is rounded up, by at most 1e-12.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import delta_from_kl
-    >>> round(delta_from_kl(1.0, kl=0.1), 4)
-    0.055
+    It is the largest x - e^epsilon y over coins with heads probabilities x and y and divergence at most `kl` in both orders.
+    These coins attain it.
     """
-    epsilon, kl = np.broadcast_arrays(nonnegative("epsilon", epsilon), nonnegative("kl", kl))
+    kl, epsilon = np.broadcast_arrays(kl, at)
 
     def within(x: Floats, y: Floats) -> Any:
         return np.maximum(kl_binary(x, y), kl_binary(y, x)) <= kl
@@ -134,70 +57,24 @@ def delta_from_kl(epsilon: ArrayLike, *, kl: ArrayLike) -> Any:
     with np.errstate(over="ignore"):
         delta = _concave_maximum(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape))
     largest = np.minimum(tv_from_kl(kl), tv_from_kl(kl, method="paper"))  # the delta at 0 is the largest
-    return float_or_array(np.where(kl > 0, np.minimum(delta + 1e-12, largest), 0.0))
+    return np.where(kl > 0, np.minimum(delta + 1e-12, largest), 0.0)
 
 
-def tv_from_kl(kl: ArrayLike, *, method: str = "sharp") -> Any:
-    """Return the total variation that a Kullback-Leibler divergence guarantees.
+def tv_from_kl(kl: Floats, *, method: str = "sharp") -> Floats:
+    """Return the total variation, the t with t log((1 + t) / (1 - t)) = kl, as of randomized response.
 
-    Parameters
-    ----------
-    kl : array_like
-        Bound on the divergence in both orders, >= 0.
-    method : {"sharp", "paper"}
-        "paper": the smaller of sqrt(kl / 2) (Pinsker) and sqrt(1 - e^-kl) (Bretagnolle and Huber).
-
-    Returns
-    -------
-    tv : float or ndarray
-        The t with t log((1 + t) / (1 - t)) = `kl`, the total variation of randomized response with the same divergence.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import tv_from_kl
-    >>> round(tv_from_kl(0.1), 4)
-    0.2217
+    "paper" is the smaller of sqrt(kl / 2) (Pinsker) and sqrt(1 - e^-kl) (Bretagnolle and Huber).
     """
-    kl = nonnegative("kl", kl)
-    if _check.choice("method", method, METHODS) == "paper":
-        return float_or_array(up(np.minimum(np.sqrt(kl) / math.sqrt(2), np.sqrt(-np.expm1(-kl))), 1.0, zero=kl == 0))
-    bound = np.tanh(np.asarray(epsilon_for_kl(kl)) / 2)
-    return float_or_array(raise_until(lambda tv: np.asarray(kl_for_tv(tv)) >= kl, np.where(kl > 0, bound, 0.0), 1.0))
+    if method == "paper":
+        return up(np.minimum(np.sqrt(kl) / math.sqrt(2), np.sqrt(-np.expm1(-kl))), 1.0, zero=kl == 0)
+    bound = np.tanh(epsilon_for_kl(kl) / 2)
+    return raise_until(lambda tv: kl_for_tv(tv) >= kl, np.where(kl > 0, bound, 0.0), 1.0)
 
 
-def kl_for_tv(tv: ArrayLike) -> Any:
-    """Return the largest Kullback-Leibler divergence, in both orders, that guarantees a total variation.
-
-    Parameters
-    ----------
-    tv : array_like
-        In [0, 1].
-
-    Returns
-    -------
-    kl : float or ndarray
-        ``tv log((1 + tv) / (1 - tv))``, the divergence of randomized response with the same total variation; infinite for
-        `tv` = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `tv` is out of its range.
-
-    Examples
-    --------
-    >>> from ldpfast.privacy import kl_for_tv
-    >>> round(kl_for_tv(0.5), 4)
-    0.5493
-    """
-    tv = _check.within("tv", tv, 0, 1)
+def kl_for_tv(tv: Floats) -> Floats:
+    """Return the largest divergence, tv log((1 + tv) / (1 - tv)), that of randomized response; infinite for tv = 1."""
     with np.errstate(divide="ignore"):
-        return float_or_array(down(2 * tv * np.arctanh(tv)))
+        return down(2 * tv * np.arctanh(tv))
 
 
 # Search ---------------------------------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def le_cam(
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.le_cam(100, 1.0, p=[0.6, 0.4], q=[0.4, 0.6], separation=0.2), 4)
+    >>> round(bounds.methods.le_cam(100, 1.0, p=[0.6, 0.4], q=[0.4, 0.6], separation=0.2), 4)
     0.0024
     """
     first, second = _check.families("p", p, 1), _check.families("q", q, 1)
@@ -218,7 +218,7 @@ def fano(
     >>> import numpy as np
     >>> from ldpfast import bounds
     >>> family = 0.2 + 0.02 * (5 * np.eye(5) - 1)  # symbol v is more probable in hypothesis v
-    >>> round(bounds.fano(100, 1.0, family=family, separation=0.1), 5)
+    >>> round(bounds.methods.fano(100, 1.0, family=family, separation=0.1), 5)
     0.00081
     """
     rows = _check.families("family", family, 2)
@@ -288,7 +288,7 @@ def assouad(
     --------
     >>> from ldpfast import bounds
     >>> corners = [[0.4, 0.1, 0.4, 0.1], [0.1, 0.4, 0.4, 0.1], [0.4, 0.1, 0.1, 0.4], [0.1, 0.4, 0.1, 0.4]]
-    >>> round(bounds.assouad(100, 1.0, family=corners, separation=0.1), 5)
+    >>> round(bounds.methods.assouad(100, 1.0, family=corners, separation=0.1), 5)
     0.00014
     """
     rows = _check.families("family", family, 2)
@@ -363,7 +363,7 @@ def packing(n: int, epsilon: float, delta: float = 0.0, *, points: int, share: f
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.packing(1000, 1.0, points=100, share=0.001), 3)
+    >>> round(bounds.methods.packing(1000, 1.0, points=100, share=0.001), 3)
     0.856
     """
     many, number = _check.integer("points", points, 2), _check.people("n", n)
