@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
-from public_names import public_names
+from public_names import RESULTS, public_names
 
 import ldpfast
 
@@ -40,7 +40,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]  # a section of an included page may start at level 2
 
-autosummary_context = {"public": public_names()}
+autosummary_context = {"public": public_names(), "results": RESULTS}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

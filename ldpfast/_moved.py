@@ -24,6 +24,7 @@ MOVED: dict[str, dict[str, str]] = {
             "tv_of_releases",
         )
     },
+    "domains": {"categories": "domains.Labels"},
     "privacy": {
         "concentrated_delta": 'privacy.convert("concentrated", "approximate", rho, at=epsilon)',
         "concentrated_rho": 'privacy.convert("concentrated", "approximate", delta, at=epsilon, inverse=True)',

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from . import _check
 from .survey import Report
 
-__all__ = ["SendError", "Sent", "send"]
+__all__ = ["SendError", "send"]
 
 TOGETHER = 1000  # reports in one request
 FIRST_PAUSE, MAX_PAUSE = 0.5, 30.0  # seconds

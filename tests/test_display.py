@@ -16,7 +16,7 @@ import ldpfast as ldp
 from ldpfast import analysis, bounds, central, estimation, privacy, reports, survey
 
 from .support.cases import each
-from .support.public import WITHOUT_INSTANCES, instances, public_objects
+from .support.public import WITHOUT_INSTANCES, instances, public_objects, result_classes
 
 OBJECTS = instances()
 TABLES = [thing for thing in OBJECTS if hasattr(thing, "_repr_html_") and not hasattr(thing, "get_params")]
@@ -55,7 +55,7 @@ class Tables(HTMLParser):
 
 
 def test_every_public_class_has_an_instance():
-    classes = {thing for thing in public_objects().values() if inspect.isclass(thing)}
+    classes = {*(thing for thing in public_objects().values() if inspect.isclass(thing)), *result_classes().values()}
     assert classes - {type(thing) for thing in OBJECTS} == WITHOUT_INSTANCES
 
 
@@ -98,7 +98,9 @@ def test_pipelines_are_displayed_without_warnings(name):
 def test_all_results_have_tables():
     shown = {type(thing) for thing in TABLES}
     expected = {
-        thing for thing in public_objects().values() if inspect.isclass(thing) and issubclass(thing, ldp.Estimate)
+        thing
+        for thing in (public_objects() | result_classes()).values()
+        if inspect.isclass(thing) and issubclass(thing, ldp.Estimate)
     }
     expected |= {
         analysis.RegressionSummary,

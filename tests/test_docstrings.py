@@ -10,12 +10,12 @@ from importlib import import_module
 import ldpfast as ldp
 
 from .support.cases import each
-from .support.public import MODULES, WITHOUT_INSTANCES, names_of, public_objects
+from .support.public import MODULES, WITHOUT_INSTANCES, names_of, public_objects, result_classes
 from .test_readme import MODULES_WITH_EXAMPLES
 
 # Abstract bases that users only pass around, protocols for types, and warnings.
 EXEMPT = WITHOUT_INSTANCES - {ldp.Mechanism}
-OBJECTS = {name: thing for name, thing in public_objects().items() if thing not in EXEMPT}
+OBJECTS = {name: thing for name, thing in (public_objects() | result_classes()).items() if thing not in EXEMPT}
 
 
 @cache

@@ -19,8 +19,25 @@ from ldpfast import bounds, central, designs, domains, estimation, mechanisms, p
 
 from .support.cases import each
 from .support.process import run_python
+from .support.public import names_with_results
 
-MODULES = (ldp, mechanisms, designs, estimation, bounds, privacy, central, survey, domains, results, reports)
+MODULES = (
+    *(
+        ldp,
+        mechanisms,
+        designs,
+        estimation,
+        bounds,
+        bounds.methods,
+        privacy,
+        central,
+        survey,
+        domains,
+        results,
+        reports,
+    ),
+)
+FORMULAS_OF = ("privacy", "bounds", "bounds.methods")
 ROOT = Path(__file__).parent.parent
 
 
@@ -65,9 +82,9 @@ def calls() -> dict[str, Call]:
     """Return everything that users call, by its name."""
     found: dict[str, Call] = {}
     for module in MODULES:
-        for name in module.__all__:
+        for name in names_with_results(module):
             thing = getattr(module, name)
-            if inspect.ismodule(thing) or not callable(thing):
+            if not callable(thing):
                 continue
             home = module.__name__.removeprefix("ldpfast").removeprefix(".")
             full = f"{home}.{name}".removeprefix(".")
@@ -129,7 +146,7 @@ def test_everything_after_epsilon_is_keyword_only():
     for call in CALLS.values():
         if "epsilon" in call.positional and call.name not in RECORDS:
             after = call.positional[call.positional.index("epsilon") + 1 :]
-            formula = call.module in ("privacy", "bounds")
+            formula = call.module in FORMULAS_OF
             wrong += [f"{call.name}({name})" for name in after if not (formula and name == "delta")]
     assert wrong == []
 
@@ -137,7 +154,7 @@ def test_everything_after_epsilon_is_keyword_only():
 FORMULAS = [
     call
     for call in CALLS.values()
-    if call.module in ("privacy", "bounds") and call.name.count(".") == 1 and call.name not in RECORDS
+    if call.module in FORMULAS_OF and call.name.rpartition(".")[0] == call.module and call.name not in RECORDS
 ]
 
 
@@ -326,7 +343,6 @@ CLASSES_WITHOUT_FUNCTION = {
     "CountMeanSketch": "the strings are named after the reports were collected",
     "GradientDescent": "the estimators of scikit-learn are its functions",
     "NewtonStep": "the estimators of scikit-learn are its functions",
-    "Problem": "abstract",
 }
 FUNCTIONS_WITHOUT_CLASS = {
     "conditional_means": "a function of reports, not of records",

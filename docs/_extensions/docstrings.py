@@ -7,7 +7,7 @@ from inspect import getdoc, isbuiltin
 from typing import Any
 
 from numpydoc.docscrape import NumpyDocString
-from public_names import is_provisional
+from public_names import RESULTS, is_provisional
 from sphinx.application import Sphinx
 
 AFTER = re.compile(r"\.\. rubric:: (Notes|References|Examples|See Also|Methods|Attributes)")
@@ -17,6 +17,7 @@ PROVISIONAL = (
 )
 BAR = re.compile(r"(``.*?``)|(`.*?`)|\|")
 
+RETURNED = {name for names in RESULTS.values() for name in names}
 sections: dict[tuple[str, str], list[str]] = {}
 
 
@@ -62,6 +63,13 @@ def put_section(app: Sphinx, what: str, name: str, obj: object, options: Any, li
     lines[:] = [PAGE.sub(lambda found: link_of(app, found[1]) or found[0], line) for line in lines]
 
 
+def hide_constructor(
+    app: Sphinx, what: str, name: str, obj: object, options: Any, signature: str, result: str
+) -> tuple[str, str] | None:
+    """Show no parameters for classes that users get, and do not make."""
+    return ("", "") if name in RETURNED else None
+
+
 def skip_builtin(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: Any) -> bool | None:
     """Skip fields whose default is a function of Python itself, which would show the docstring of that function."""
     return True if isbuiltin(obj) else None
@@ -71,5 +79,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     NumpyDocString.sections["Privacy"] = []  # for signatures numpydoc reads the docstring once more
     app.connect("autodoc-process-docstring", take_section, priority=100)  # numpydoc: 500
     app.connect("autodoc-process-docstring", put_section, priority=900)
+    app.connect("autodoc-process-signature", hide_constructor)
     app.connect("autodoc-skip-member", skip_builtin)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

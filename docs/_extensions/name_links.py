@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from docutils import nodes
-from public_names import public_names
+from public_names import RESULTS, public_names
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -31,6 +31,10 @@ NAMES = {
     module: {name: f"{module}.{name}" for kind in ("classes", "functions") for name in kinds[kind]}
     for module, kinds in public_names().items()
 }
+
+for result in (name for names in RESULTS.values() for name in names):
+    module, _, name = result.rpartition(".")
+    NAMES.setdefault(module, {})[name] = result
 
 
 def full_name(written: str, page: str) -> str | None:

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 from ._linear import RandomizedLinear
 from ._logit import RandomizedLogit
 from ._predictor import RandomizedPredictor
-from ._summary import RegressionSummary
+from ._summary import RegressionSummary as RegressionSummary
 
 if TYPE_CHECKING:
     from ._classifier import LabelClassifier
 
-__all__ = ["LabelClassifier", "RandomizedLinear", "RandomizedLogit", "RandomizedPredictor", "RegressionSummary"]
+__all__ = [
+    "LabelClassifier",
+    "RandomizedLinear",
+    "RandomizedLogit",
+    "RandomizedPredictor",
+]
 
 
 def __getattr__(name: str) -> Any:

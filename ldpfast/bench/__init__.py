@@ -4,6 +4,7 @@
 task with its data and a check of the answer. The cases in NumPy are part of the repository, in ``benchmarks/rivals``.
 """
 
-from ._throughput import Throughput, throughput
+from ._throughput import Throughput as Throughput
+from ._throughput import throughput
 
-__all__ = ["Throughput", "throughput"]
+__all__ = ["throughput"]

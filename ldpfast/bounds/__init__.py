@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _moved
 from . import methods
-from ._bound import Bound
+from ._bound import Bound as Bound
 from ._central_density import central_density
 from ._central_ges import central_ges
 from ._central_mean import central_mean
 from ._central_range import central_range
 from ._central_support import central_support
-from ._comparison import Comparison, compare
+from ._comparison import Comparison as Comparison
+from ._comparison import compare
 from ._contraction import effective_sample_size
 from ._density import density
 from ._gaussian_mean import gaussian_mean
@@ -28,8 +29,6 @@ from ._sparse_mean import sparse_mean
 from ._test_power import plan_test
 
 __all__ = [
-    "Bound",
-    "Comparison",
     "central_density",
     "central_ges",
     "central_mean",

@@ -11,9 +11,9 @@ from .. import _check
 from .._typing import Floats
 from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import tanh_half
-from ._testing_methods import chi_factor, information_factor, tv_from_kl
 from ._multinomial import share_variance
 from ._registered_problem import RegisteredProblem, Solution, Solutions, register
+from ._testing_methods import chi_factor, information_factor, tv_from_kl
 from ._tools import (
     DJW,
     INTEGRATED,

@@ -11,8 +11,8 @@ from .._typing import Floats
 from ..results import line_of
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, is_paper
 from ._contraction import tanh_half
-from ._testing_methods import information_factor
 from ._registered_problem import RegisteredProblem, Solution, Solutions, register, require_domain
+from ._testing_methods import information_factor
 from ._tools import (
     DISTANCES,
     SQUARED,

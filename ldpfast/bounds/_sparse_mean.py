@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, check_scale, is_paper
 from ._contraction import tanh_half
-from ._testing_methods import forward_factor, information_factor
 from ._registered_problem import RegisteredProblem, Solution, Solutions, register
+from ._testing_methods import forward_factor, information_factor
 from ._tools import (
     DJW,
     SQUARED,

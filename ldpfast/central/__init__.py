@@ -5,13 +5,16 @@ This package is provisional: its names can change in a minor release.
 
 from typing import Any
 
-from ._cube_histogram import CubeHistogram, histogram_density
+from ._cube_histogram import CubeHistogram as CubeHistogram
+from ._cube_histogram import histogram_density
 from ._error_bounds import m_estimate_sample_size, mean_error, quantile_error, smooth_sensitivity_error
 from ._influence import ArithmeticMean, TrimmedMean, gross_error_sensitivity, influence, plot_influence
 from ._m_grid import m_estimate
 from ._m_psi import Custom, Huber, Logistic, Quantile
-from ._mean_release import MeanEstimate, mean
-from ._quantile import QuantileEstimate, median, quantile
+from ._mean_release import MeanEstimate as MeanEstimate
+from ._mean_release import mean
+from ._quantile import QuantileEstimate as QuantileEstimate
+from ._quantile import median, quantile
 from ._smooth_calibration import calibrate, laplace_delta
 from ._smooth_release import trimmed_mean
 from ._smooth_sensitivity import (
@@ -22,13 +25,10 @@ from ._smooth_sensitivity import (
 
 __all__ = [
     "ArithmeticMean",
-    "CubeHistogram",
     "Custom",
     "Huber",
     "Logistic",
-    "MeanEstimate",
     "Quantile",
-    "QuantileEstimate",
     "TrimmedMean",
     "calibrate",
     "gross_error_sensitivity",

@@ -16,12 +16,11 @@ from ._binary import (
 )
 from ._clusters import Sample as Sample
 from ._clusters import read_clusters as read_clusters
-from ._design import Design
+from ._design import Design as Design
 from ._two_samples import unrelated_question_two_samples
 
 __all__ = [
     "BitChannel",
-    "Design",
     "crosswise",
     "crosswise_with_attention",
     "forced_response",

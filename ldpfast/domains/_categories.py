@@ -173,7 +173,7 @@ def _wrong_shape(shape: tuple[int, ...]) -> ValueError:
     return ValueError(f"x must have shape (n,), or () for one record, got shape {shape}")
 
 
-def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, ...] | None]:
+def domain_of_categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, ...] | None]:
     """Return the domain for a number of categories or a declared list of categories.
 
     Parameters
@@ -196,8 +196,8 @@ def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, .
 
     Examples
     --------
-    >>> from ldpfast.domains import categories
-    >>> domain, labels = categories(["foot", "car"])
+    >>> from ldpfast.domains import domain_of_categories
+    >>> domain, labels = domain_of_categories(["foot", "car"])
     >>> domain.k, labels
     (2, ('foot', 'car'))
     """

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ._binned_quantiles import ConditionalQuantiles
 from ._conditional import conditional_means
 from ._conditional_quantiles import conditional_quantiles
-from ._density_estimate import DensityEstimate, ProjectedDensity
-from ._frequencies import Frequencies, FrequencyEstimate, project_simplex
+from ._density_estimate import DensityEstimate as DensityEstimate
+from ._density_estimate import ProjectedDensity as ProjectedDensity
+from ._frequencies import Frequencies, project_simplex
+from ._frequencies import FrequencyEstimate as FrequencyEstimate
 from ._from_reports import from_reports, from_sums
 from ._functions import (
     frequencies,
@@ -26,27 +28,32 @@ from ._functions import (
     truncated_mean,
     vector_mean,
 )
-from ._histogram_density import HistogramDensity, HistogramEstimate
+from ._histogram_density import HistogramDensity
+from ._histogram_density import HistogramEstimate as HistogramEstimate
 from ._joint import joint
 from ._naive_median import naive_median
 from ._quantile_functions import median, quantile
-from ._range_queries import RangeEstimate, RangeQueries
-from ._region import Region
-from ._series_density import SeriesDensity, SeriesEstimate
-from ._sparse_mean import SparseEstimate, SparseMean
-from ._truncated_mean import MeanSquaredError, TruncatedMean
-from ._vector_mean import VectorEstimate, VectorMean
-from .gaussian import GaussianEstimate, GaussianMean, Plan
-from .protocols import Problem
+from ._range_queries import RangeEstimate as RangeEstimate
+from ._range_queries import RangeQueries
+from ._region import Region as Region
+from ._series_density import SeriesDensity
+from ._series_density import SeriesEstimate as SeriesEstimate
+from ._sparse_mean import SparseEstimate as SparseEstimate
+from ._sparse_mean import SparseMean
+from ._truncated_mean import MeanSquaredError as MeanSquaredError
+from ._truncated_mean import TruncatedMean
+from ._vector_mean import VectorEstimate as VectorEstimate
+from ._vector_mean import VectorMean
+from .gaussian import GaussianEstimate as GaussianEstimate
+from .gaussian import GaussianMean
+from .gaussian import Plan as Plan
+from .protocols import Problem as Problem
 from .sgd import GradientDescent, MedianSGD, NewtonStep
-from .strings import (
-    CountMeanSketch,
-    HeavyHitters,
-    HeavyHittersEstimate,
-    HeavyHittersPlan,
-    SearchStep,
-    SketchEstimate,
-)
+from .strings import CountMeanSketch, HeavyHitters
+from .strings import HeavyHittersEstimate as HeavyHittersEstimate
+from .strings import HeavyHittersPlan as HeavyHittersPlan
+from .strings import SearchStep as SearchStep
+from .strings import SketchEstimate as SketchEstimate
 
 if TYPE_CHECKING:
     from ._regression import LinearRegression, LogisticRegression, PoissonRegression
@@ -54,37 +61,20 @@ if TYPE_CHECKING:
 __all__ = [
     "ConditionalQuantiles",
     "CountMeanSketch",
-    "DensityEstimate",
     "Frequencies",
-    "FrequencyEstimate",
-    "GaussianEstimate",
     "GaussianMean",
     "GradientDescent",
     "HeavyHitters",
-    "HeavyHittersEstimate",
-    "HeavyHittersPlan",
     "HistogramDensity",
-    "HistogramEstimate",
     "LinearRegression",
     "LogisticRegression",
-    "MeanSquaredError",
     "MedianSGD",
     "NewtonStep",
-    "Plan",
     "PoissonRegression",
-    "Problem",
-    "ProjectedDensity",
-    "RangeEstimate",
     "RangeQueries",
-    "Region",
-    "SearchStep",
     "SeriesDensity",
-    "SeriesEstimate",
-    "SketchEstimate",
-    "SparseEstimate",
     "SparseMean",
     "TruncatedMean",
-    "VectorEstimate",
     "VectorMean",
     "conditional_means",
     "conditional_quantiles",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._described import chooses_again
 from .._typing import Floats
-from ..domains import categories
+from ..domains import domain_of_categories
 from ..mechanisms import (
     HadamardResponse,
     Mechanism,
@@ -208,7 +208,7 @@ class Frequencies(Problem[FrequencyEstimate]):
     labels: tuple[Any, ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        domain, labels = categories(self.k)
+        domain, labels = domain_of_categories(self.k)
         mechanism, label = self.mechanism, self.mechanism
         _check.flag("project", self.project)
         if isinstance(mechanism, Mechanism):

@@ -15,17 +15,17 @@ from ._counts import Counted as Counted
 from ._counts import Counts as Counts
 from ._directions import Directions as Directions
 from ._format import Decoding as Decoding
-from ._format import Format
+from ._format import Format as Format
 from ._frames import FrameSigns as FrameSigns
 from ._grid import Grid
-from ._grouped import GroupedAggregator
+from ._grouped import GroupedAggregator as GroupedAggregator
 from ._grouped import aggregator_of as aggregator_of
-from ._grouped_results import GroupedResults
+from ._grouped_results import GroupedResults as GroupedResults
 from ._labeled_reports import MESSAGE_VERSION as MESSAGE_VERSION
 from ._labeled_reports import SCHEMA_KEY as SCHEMA_KEY
 from ._labeled_reports import Label as Label
 from ._labeled_reports import check_table_schema as check_table_schema
-from ._question import Question
+from ._question import Question as Question
 from ._question import Result as Result
 from ._recipe import Recipe as Recipe
 from ._recipe import StateLayout as StateLayout
@@ -37,10 +37,6 @@ __all__ = [
     "Aggregator",
     "Bits",
     "Codes",
-    "Format",
     "Grid",
-    "GroupedAggregator",
-    "GroupedResults",
-    "Question",
     "Vectors",
 ]

@@ -11,13 +11,14 @@ from ._differences import require_alike as require_alike
 from ._differences import require_no_overlap as require_no_overlap
 from ._estimate import MAX_COVARIANCES as MAX_COVARIANCES
 from ._estimate import SHARES as SHARES
-from ._estimate import Estimate, LabeledEstimate
+from ._estimate import Estimate
+from ._estimate import LabeledEstimate as LabeledEstimate
 from ._estimate import guarantee_text as guarantee_text
 from ._fieller import Fieller as Fieller
 from ._intervals import NORMAL_FROM as NORMAL_FROM
 from ._intervals import ONE_SIGMA as ONE_SIGMA
 from ._intervals import Binomial as Binomial
-from ._intervals import BoundedSum
+from ._intervals import BoundedSum as BoundedSum
 from ._intervals import IntervalRule as IntervalRule
 from ._intervals import Normal as Normal
 from ._intervals import StudentT as StudentT
@@ -34,16 +35,13 @@ from ._range_check import FALSE_ALARM as FALSE_ALARM
 from ._range_check import warn_outside as warn_outside
 from ._report_warnings import ClippedWarning, DoubtfulWarning, SmallSampleWarning
 from ._selected import selected as selected
-from ._test_result import TestResult
+from ._test_result import TestResult as TestResult
 
 __all__ = [
-    "BoundedSum",
     "ClippedWarning",
     "Debiasing",
     "DoubtfulWarning",
     "Estimate",
-    "LabeledEstimate",
     "MatrixDebiasing",
     "SmallSampleWarning",
-    "TestResult",
 ]

@@ -7,13 +7,17 @@ server, `run` for both in one process, and `plan` estimates the precision of the
 from .._frames import Coded as Coded
 from .._frames import Piece as Piece
 from .._frames import Source as Source
-from .._table import Table
-from ._answers import Answer
+from .._table import Table as Table
+from ._answers import Answer as Answer
 from ._choice import Choice
-from ._client import Report, SurveyClient
-from ._compare import SurveyComparison, compare
-from ._cross import Cross, CrossAnswer
-from ._histogram import Histogram, HistogramAnswer
+from ._client import Report as Report
+from ._client import SurveyClient as SurveyClient
+from ._compare import SurveyComparison as SurveyComparison
+from ._compare import compare
+from ._cross import Cross
+from ._cross import CrossAnswer as CrossAnswer
+from ._histogram import Histogram
+from ._histogram import HistogramAnswer as HistogramAnswer
 from ._hypotheses import k_sample, two_sample
 from ._ledger import Ledger
 from ._mean import Mean
@@ -21,42 +25,30 @@ from ._number_columns import NumberColumn as NumberColumn
 from ._pool_waves import pool
 from ._questions import ColumnQuestion as ColumnQuestion
 from ._questions import SurveyQuestion as SurveyQuestion
-from ._repeated import Repeated, RepeatedRound
-from ._repeated_client import RepeatedClient
-from ._repeated_survey import RepeatedSurvey, SurveyRound
-from ._result import SurveyResult
+from ._repeated import Repeated
+from ._repeated import RepeatedRound as RepeatedRound
+from ._repeated_client import RepeatedClient as RepeatedClient
+from ._repeated_survey import RepeatedSurvey as RepeatedSurvey
+from ._repeated_survey import SurveyRound as SurveyRound
+from ._result import SurveyResult as SurveyResult
 from ._survey import Survey
-from ._survey_plan import SurveyPlan
+from ._survey_plan import SurveyPlan as SurveyPlan
 from ._symbol_columns import SymbolColumn as SymbolColumn
-from ._text import Text, TextAnswer
-from ._versions import Loss
+from ._text import Text
+from ._text import TextAnswer as TextAnswer
+from ._versions import Loss as Loss
 from ._weighting import poststratify, rake
 from ._yes_no import YesNo
 
 __all__ = [
-    "Answer",
     "Choice",
     "Cross",
-    "CrossAnswer",
     "Histogram",
-    "HistogramAnswer",
     "Ledger",
-    "Loss",
     "Mean",
     "Repeated",
-    "RepeatedClient",
-    "RepeatedRound",
-    "RepeatedSurvey",
-    "Report",
     "Survey",
-    "SurveyClient",
-    "SurveyComparison",
-    "SurveyPlan",
-    "SurveyResult",
-    "SurveyRound",
-    "Table",
     "Text",
-    "TextAnswer",
     "YesNo",
     "compare",
     "k_sample",

@@ -62,7 +62,9 @@ def test_capacity_bounds_the_divergences_of_random_channels(epsilon):
         flat = channel.mean(axis=0)
         single = [((1 + d * sign * corners[:, j]) / 8) @ channel for j in range(3) for sign in (1, -1)]
         information = np.mean([(s * np.log(s / flat)).sum() for s in single])
-        factor = min(float(_testing_methods.forward_factor(a)) * math.sinh(epsilon / 2) ** 2, math.expm1(epsilon) ** 2 / 4)
+        factor = min(
+            float(_testing_methods.forward_factor(a)) * math.sinh(epsilon / 2) ** 2, math.expm1(epsilon) ** 2 / 4
+        )
         assert information <= factor * d**2 / 3 * (1 + 1e-9)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
+import runpy
 import warnings
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
 from types import ModuleType
 from typing import Any
@@ -19,6 +21,7 @@ from ldpfast import (
     bench,
     bounds,
     central,
+    client,
     designs,
     domains,
     estimation,
@@ -35,13 +38,17 @@ from ldpfast.privacy._two_level import TwoLevel
 
 from .examples import KINDS
 
-NOT_PUBLIC = re.compile(r"\._|\.cli")
+NOT_PUBLIC = re.compile(r"\.(_|cli\b)")
 FOUND = [ldp.__name__, *(info.name for info in walk_packages(ldp.__path__, "ldpfast."))]
 MODULES: list[ModuleType] = [
     module
     for module in (import_module(name) for name in FOUND if not NOT_PUBLIC.search(name))
     if hasattr(module, "__all__")
 ]
+
+NAMES = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "_extensions" / "public_names.py"))
+# Classes that users get, and do not make, by the full name of what has or returns them.
+RESULTS: dict[str, tuple[str, ...]] = NAMES["RESULTS"]
 
 
 def names_of(module: ModuleType) -> list[str]:
@@ -60,6 +67,24 @@ def public_objects() -> dict[str, Any]:
             if inspect.isclass(value) or inspect.isroutine(value):
                 found.setdefault(id(value), (f"{module.__name__.removeprefix('ldpfast.')}.{name}", value))
     return dict(found.values())
+
+
+def object_of(full_name: str) -> Any:
+    """Return what has a name such as "ldpfast.estimation.Frequencies"."""
+    module, _, name = full_name.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def result_classes(module: ModuleType | None = None) -> dict[str, type]:
+    """Return the classes that users get, and do not make, by their names without ldpfast; all, or those of a module."""
+    names = [name for names in RESULTS.values() for name in names]
+    chosen = [name for name in names if module is None or name.rpartition(".")[0] == module.__name__]
+    return {name.removeprefix("ldpfast."): object_of(name) for name in chosen}
+
+
+def names_with_results(module: ModuleType) -> list[str]:
+    """Return the public names of a module, and the classes of results that can be imported from it."""
+    return [*names_of(module), *(name.rpartition(".")[2] for name in result_classes(module))]
 
 
 def regressions() -> list[Any]:
@@ -166,6 +191,8 @@ def instances() -> list[Any]:
         designs.warner(0.7),
         survey.Ledger({}),
         survey.Report(bytes(16), b"message"),
+        client.SendError("reports are not confirmed"),
+        client.Sent(accepted=2, duplicate=1, refused={}),
         survey.Repeated(asked, round=1.0, rounds=3),
         survey.Repeated(asked, round=1.0, rounds=3).in_round(1),
         asked.loss(),

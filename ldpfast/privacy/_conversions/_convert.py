@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from ... import _check
-from .._gaussian import concentrated_delta, concentrated_rho, gaussian_kl, gaussian_tv
 from .._directed_rounding import Floats, float_or_array
+from .._gaussian import concentrated_delta, concentrated_rho, gaussian_kl, gaussian_tv
 from ._dp import delta_from_dp, delta_from_tv, epsilon_for_tv, tv_from_dp
 from ._hypothesis_tests import (
     conditional_testing_from_dp,
