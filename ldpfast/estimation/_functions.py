@@ -6,6 +6,7 @@ records determine (n, dim) are left out; the others have the names and defaults 
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -285,7 +286,7 @@ def range_queries(
 
 
 def heavy_hitters(
-    x: ArrayLike,
+    x: Sized,
     epsilon: float,
     *,
     max_bytes: int,

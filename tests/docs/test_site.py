@@ -11,10 +11,10 @@ import pytest
 
 from ldpfast import central
 
-from ..support.public import MODULES, names_of
+from ..support.public import MODULES, RESULTS, names_with_results
 
 ROOT = Path(__file__).parents[2]
-NAMES = [(module, name) for module in MODULES for name in names_of(module)]
+NAMES = [(module, name) for module in MODULES for name in names_with_results(module)]
 
 
 def resolve(page: str, link: str) -> tuple[str, str]:
@@ -82,6 +82,20 @@ def test_every_public_name_has_a_page(pages, module, name):
     assert same & documented
 
 
+def test_classes_of_results_are_on_the_page_of_what_returns_them(site, pages):
+    """With their attributes and methods, and without parameters of a constructor."""
+    for name, results in RESULTS.items():
+        path = f"reference/generated/{name}.html"
+        assert set(results) <= set(pages[path].anchors), path
+        for result in results:
+            assert f"reference/generated/{result}.html" not in pages
+    page = "reference/generated/ldpfast.estimation.RangeQueries.html"
+    assert "ldpfast.estimation.RangeEstimate.quantile" in pages[page].anchors
+    text = re.sub("<[^>]+>", "", (site / page).read_text())
+    assert re.search(r"class RangeQueries\(\s*k", text)
+    assert re.search(r"class RangeEstimate\s*[^(\s]", text)
+
+
 def test_the_section_privacy_is_on_the_pages_of_mechanisms(site):
     for name in ("LinfBall", "Warner", "SubsetSelection"):
         text = (site / f"reference/generated/ldpfast.mechanisms.{name}.html").read_text().replace("<wbr>", "")
@@ -97,13 +111,11 @@ def test_provisional_names_are_marked(site):
         for path in (site / "reference/generated").glob("*.html")
         if mark in path.read_text()
     }
-    assert pages >= {f"central.{name}" for name in central.__all__} | {
-        "bounds.methods.kl_contraction",
-        "privacy.delta_from_kl",
-    }
+    assert pages >= {f"central.{name}" for name in central.__all__}
+    assert pages >= {"bounds.methods.kl_contraction", "privacy.convert"}
     rest = {name for name in pages if not name.startswith("central.")}
     named = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("bounds", "privacy"))
-    assert all(f"`{name.partition('.')[2]}`" in named for name in rest)
+    assert all(f"`{name.rpartition('.')[2]}`" in named for name in rest)
     table = (site / "reference/generated/ldpfast.privacy.html").read_text()
     assert "Provisional:" not in table  # the first sentence of a name says what it is
     assert rest.isdisjoint({"privacy.compose", "bounds.methods.le_cam", "privacy.disclosure_risk"})
