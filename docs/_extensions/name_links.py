@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
 
-NAME = re.compile(r"(?:ldp\.|ldpfast\.)?((?:\w+\.)?\w+)(?:\(.*\))?")
+NAME = re.compile(r"(?:ldp\.|ldpfast\.)?((?:\w+\.)*\w+)(?:\(.*\))?")
 
 
 # Names without their module are first looked for in the module that a page is about.
@@ -39,11 +39,11 @@ for result in (name for names in RESULTS.values() for name in names):
 
 def full_name(written: str, page: str) -> str | None:
     """Return the full name of a public name as it is written on a page; None for other words and ambiguous names."""
+    if f"ldpfast.{written}" in NAMES:
+        return f"ldpfast.{written}"
     room, _, name = written.rpartition(".")
     if room:
         return NAMES.get(f"ldpfast.{room}", {}).get(name)
-    if f"ldpfast.{name}" in NAMES:
-        return f"ldpfast.{name}"
     if name in (about := NAMES.get(ABOUT.get(page, ""), {})):
         return about[name]
     found = [names[name] for names in NAMES.values() if name in names]

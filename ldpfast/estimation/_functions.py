@@ -56,7 +56,7 @@ def truncated_mean(
 ) -> Estimate[float]:
     """Return the mean of numbers with a bounded moment, each privatized separately.
 
-    The same as ``TruncatedMean(...).run(x)``, with the n of the records; `TruncatedMean` says more, also about privacy.
+    The same as ``TruncatedMean(...).run(x)``, with the n of the records; see `TruncatedMean`, also for errors and privacy.
 
     Parameters
     ----------
@@ -70,11 +70,6 @@ def truncated_mean(
     Returns
     -------
     estimate : Estimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `TruncatedMean` rejects a parameter, or a record is invalid and `clip` is false.
 
     Warns
     -----
@@ -111,7 +106,7 @@ def vector_mean(
 ) -> VectorEstimate:
     """Return the mean of vectors in a ball or a box, each privatized separately.
 
-    The same as ``VectorMean(...).run(x)``, with the dim of the records; `VectorMean` says more, also about privacy.
+    The same as ``VectorMean(...).run(x)``, with the dim of the records; see `VectorMean`, also for errors and privacy.
 
     Parameters
     ----------
@@ -125,11 +120,6 @@ def vector_mean(
     Returns
     -------
     estimate : VectorEstimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `VectorMean` rejects a parameter, or a record is invalid and `clip` is false.
 
     Warns
     -----
@@ -161,7 +151,7 @@ def sparse_mean(
 ) -> SparseEstimate:
     """Return a mean vector with few nonzero coordinates, each row privatized separately.
 
-    The same as ``SparseMean(...).run(x)``, with the dim of the records; `SparseMean` says more, also about privacy.
+    The same as ``SparseMean(...).run(x)``, with the dim of the records; see `SparseMean`, also for errors and privacy.
 
     Parameters
     ----------
@@ -175,11 +165,6 @@ def sparse_mean(
     Returns
     -------
     estimate : SparseEstimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `SparseMean` rejects a parameter, or a record is invalid and `clip` is false.
 
     Examples
     --------
@@ -208,7 +193,7 @@ def frequencies(
 ) -> FrequencyEstimate:
     """Return the shares of categories, each answer privatized separately.
 
-    The same as ``Frequencies(...).run(x)``; `Frequencies` says more, also about privacy.
+    The same as ``Frequencies(...).run(x)``; see `Frequencies`, also for errors and privacy.
 
     Parameters
     ----------
@@ -222,11 +207,6 @@ def frequencies(
     Returns
     -------
     estimate : FrequencyEstimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `Frequencies` rejects a parameter, or a record is invalid and `clip` is false.
 
     Examples
     --------
@@ -252,7 +232,7 @@ def range_queries(
 ) -> RangeEstimate:
     """Return the shares of ordered bins for questions about ranges, each number privatized separately.
 
-    The same as ``RangeQueries(...).run(x)``; `RangeQueries` says more, also about privacy.
+    The same as ``RangeQueries(...).run(x)``; see `RangeQueries`, also for errors and privacy.
 
     Parameters
     ----------
@@ -266,11 +246,6 @@ def range_queries(
     Returns
     -------
     estimate : RangeEstimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `RangeQueries` rejects a parameter, or a record is invalid and `clip` is false.
 
     Examples
     --------
@@ -300,7 +275,7 @@ def heavy_hitters(
 ) -> HeavyHittersEstimate:
     """Return the strings that many people have, without a list of candidates, each string privatized separately.
 
-    The same as ``HeavyHitters(...).run(x)``, with the n of the records; `HeavyHitters` says more, also about privacy.
+    The same as ``HeavyHitters(...).run(x)``, with the n of the records; see `HeavyHitters`, also for errors and privacy.
 
     Parameters
     ----------
@@ -314,11 +289,6 @@ def heavy_hitters(
     Returns
     -------
     estimate : HeavyHittersEstimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `HeavyHitters` rejects a parameter, or a record is invalid and `clip` is false.
 
     Warns
     -----
@@ -362,7 +332,7 @@ def series_density(
 ) -> SeriesEstimate:
     """Return the density of numbers in an interval by a trigonometric series, each number privatized separately.
 
-    The same as ``SeriesDensity(...).run(x)``, with the n of the records; `SeriesDensity` says more, also about privacy.
+    The same as ``SeriesDensity(...).run(x)``, with the n of the records; see `SeriesDensity`, also for errors and privacy.
 
     Parameters
     ----------
@@ -376,11 +346,6 @@ def series_density(
     Returns
     -------
     estimate : SeriesEstimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `SeriesDensity` rejects a parameter, or a record is invalid and `clip` is false.
 
     Warns
     -----
@@ -422,7 +387,8 @@ def histogram_density(
 ) -> HistogramEstimate:
     """Return the density of numbers in an interval by a histogram, each number privatized separately.
 
-    The same as ``HistogramDensity(...).run(x)``, with the n of the records; `HistogramDensity` says more, also about privacy.
+    The same as ``HistogramDensity(...).run(x)``, with the n of the records; see `HistogramDensity`,
+    also for errors and privacy.
 
     Parameters
     ----------
@@ -436,11 +402,6 @@ def histogram_density(
     Returns
     -------
     estimate : HistogramEstimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `HistogramDensity` rejects a parameter, or a record is invalid and `clip` is false.
 
     Warns
     -----
@@ -483,7 +444,7 @@ def gaussian_mean(
 ) -> GaussianEstimate:
     """Return the mean of normal numbers, each privatized separately, in one process.
 
-    The same as ``GaussianMean(...).run(x)``, with the n of the records; `GaussianMean` says more, also about privacy.
+    The same as ``GaussianMean(...).run(x)``, with the n of the records; see `GaussianMean`, also for errors and privacy.
 
     Parameters
     ----------
@@ -497,11 +458,6 @@ def gaussian_mean(
     Returns
     -------
     estimate : GaussianEstimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `GaussianMean` rejects a parameter, or a record is invalid and `clip` is false.
 
     Warns
     -----

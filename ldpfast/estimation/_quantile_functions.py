@@ -28,7 +28,7 @@ def quantile(
 ) -> Estimate[float]:
     """Return a quantile by private stochastic gradient descent, with one bit per person.
 
-    The same as ``MedianSGD(...).run(x)``, with the n of the records; `MedianSGD` says more, also about privacy.
+    The same as ``MedianSGD(...).run(x)``, with the n of the records; see `MedianSGD`, also for errors and privacy.
 
     Parameters
     ----------
@@ -44,11 +44,6 @@ def quantile(
     Returns
     -------
     estimate : Estimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `MedianSGD` rejects a parameter, or a record is invalid and `clip` is false.
 
     Warns
     -----
@@ -83,7 +78,7 @@ def median(
 ) -> Estimate[float]:
     """Return the median by private stochastic gradient descent: `quantile` with q = 1/2.
 
-    The same as ``MedianSGD(...).run(x)``, with the n of the records; `MedianSGD` says more, also about privacy.
+    The same as ``MedianSGD(...).run(x)``, with the n of the records; see `MedianSGD`, also for errors and privacy.
 
     Parameters
     ----------
@@ -97,11 +92,6 @@ def median(
     Returns
     -------
     estimate : Estimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `MedianSGD` rejects a parameter, or a record is invalid and `clip` is false.
 
     Warns
     -----
