@@ -24,6 +24,7 @@ MOVED: dict[str, dict[str, str]] = {
             "tv_of_releases",
         )
     },
+    "central": {"Mean": "central.ArithmeticMean"},  # `survey.Mean` is a question
     "domains": {"categories": "domains.Labels"},
     "privacy": {
         "concentrated_delta": 'privacy.convert("concentrated", "approximate", rho, at=epsilon)',

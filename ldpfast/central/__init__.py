@@ -3,8 +3,9 @@
 This package is provisional: its names can change in a minor release.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .. import _moved
 from ._cube_histogram import CubeHistogram as CubeHistogram
 from ._cube_histogram import histogram_density
 from ._error_bounds import m_estimate_sample_size, mean_error, quantile_error, smooth_sensitivity_error
@@ -50,9 +51,11 @@ __all__ = [
     "trimmed_mean",
 ]
 
+if not TYPE_CHECKING:  # a type checker knows that the module has no other names
 
-def __getattr__(name: str) -> Any:
-    """Say how a class is called that had another name before: `survey.Mean` is a question."""
-    if name == "Mean":
-        raise AttributeError(f"module {__name__!r} has no attribute 'Mean': the functional is called ArithmeticMean")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        raise _moved.missing(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return __all__
