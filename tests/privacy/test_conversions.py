@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from scipy.optimize import brentq
 from ldpfast import privacy
 from ldpfast.privacy import Channel
 from ldpfast.privacy._conversions import least_error, misses
+from ldpfast.privacy._conversions._convert import FORWARD, INVERSE
 from ldpfast.privacy._conversions._kl import kl_binary
 
 from ..support.cases import each
@@ -279,6 +282,19 @@ def test_pairs_of_conversions_are_consistent():
         back = privacy.convert("conditional-testing", "approximate", level, mass=0.2, at=at)
         assert privacy.convert("approximate", "approximate", epsilon, delta=delta, at=at) <= back + 1e-12
         assert privacy.convert("kl", "approximate", privacy.convert("pure", "kl", epsilon), at=epsilon) >= 0
+
+
+def test_the_table_of_the_page_has_all_pairs():
+    """The first two columns name source and target; the fourth is empty where there is no inverse."""
+    page = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text().partition("## Conversions")[2]
+    rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith('| "')]
+    pairs = {
+        (source, target): bool(row[3].strip())
+        for row in rows
+        for source in re.findall(r'"([\w-]+)"', row[0])
+        for target in re.findall(r'"([\w-]+)"', row[1])
+    }
+    assert pairs == {pair: pair in INVERSE for pair in FORWARD}
 
 
 # Bad input ------------------------------------------------------------------------------------------------------------
