@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import ldpfast as ldp
-from ldpfast import _core, _threads
 
 from .support.examples import EXAMPLES, KINDS, Example
+from .support.internals import kernels
+from .support.internals.shared import thread_pool
 
 settings.register_profile(
     "ldpfast", derandomize=True, deadline=None, max_examples=40, suppress_health_check=list(HealthCheck)
@@ -82,20 +83,20 @@ def mechanism(example: Example) -> ldp.Mechanism:
     return example.mechanism
 
 
-@pytest.fixture(params=_core.isas())
+@pytest.fixture(params=kernels.isas())
 def isa(request: pytest.FixtureRequest):
     """Each instruction set that this machine supports, for all compiled modules."""
-    before = _core.isa()
-    _core.set_isa(request.param)
+    before = kernels.isa()
+    kernels.set_isa(request.param)
     yield request.param
-    _core.set_isa(before)
+    kernels.set_isa(before)
 
 
 @pytest.fixture(params=[1, 7])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
     """Several numbers of threads, which are used even for small inputs."""
     before = ldp.get_num_threads()
-    monkeypatch.setattr(_threads, "SMALL", 1)
+    monkeypatch.setattr(thread_pool, "SMALL", 1)
     ldp.set_num_threads(request.param)
     yield request.param
     ldp.set_num_threads(before)

@@ -7,8 +7,8 @@ import pytest
 from scipy import integrate, stats
 
 import ldpfast as ldp
-from ldpfast.results import Debiasing
-from ldpfast.results._anytime import CodeCounts, of_hits
+from ldpfast.results import CodeCounts, Debiasing
+from ldpfast.results._anytime import of_hits
 from ldpfast.survey import Choice, Histogram, Mean, Survey, YesNo, compare
 
 from .support.cases import each

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfast import _coins
 from ldpfast._coins import _rounding
 
 from .support.cases import each
 from .support.exact import exact_log, least_double_not_below
 from .support.geometric import rate_and_error
+from .support.internals.shared import coin_integers
 from .support.reference import geometric_distribution
 
 EPSILONS = [1e-6, 1e-3, 0.1, 0.5, 1.0, math.log(3), 2.0, 5.0, 10.0, 20.0, 40.0]
@@ -32,7 +32,7 @@ def at_most(ratio: Fraction, epsilon: float) -> bool:
 @pytest.mark.claim("Probabilities are integers over a power of two, rounded toward more privacy.", "Privacy of reports")
 @each("epsilon", EPSILONS)
 def test_binary_coin_is_the_largest_allowed(epsilon):
-    coin = _coins.binary(epsilon)
+    coin = coin_integers.binary(epsilon)
     m, whole = coin.heads, 1 << 64
     assert at_most(Fraction(m, whole - m), epsilon)
     assert not at_most(Fraction(m + 1, whole - m - 1), epsilon)
@@ -43,7 +43,7 @@ def test_binary_coin_is_the_largest_allowed(epsilon):
 @each("k", [2, 3, 5, 128, 256, 257, 70_000])
 @each("epsilon", EPSILONS)
 def test_response_coin_is_the_largest_allowed(k, epsilon):
-    coin = _coins.response(k, epsilon)
+    coin = coin_integers.response(k, epsilon)
     assert coin.keep + (k - 1) * coin.words_per_symbol == 1 << coin.bits
     assert at_most(Fraction(coin.keep, coin.words_per_symbol), epsilon)
     # The next smaller number of words for every other symbol, with the rest for the true one, would exceed epsilon.
@@ -62,7 +62,7 @@ def test_response_coin_is_the_largest_allowed(k, epsilon):
 
 @each("epsilon", EPSILONS)
 def test_symmetric_unary_coin_is_the_largest_allowed(epsilon):
-    coin = _coins.unary(epsilon, optimized=False)
+    coin = coin_integers.unary(epsilon, optimized=False)
     assert coin.own + coin.other == 1 << 64
     assert at_most(Fraction(coin.own, coin.other) ** 2, epsilon)
     assert not at_most(Fraction(coin.own + 1, coin.other - 1) ** 2, epsilon)
@@ -71,7 +71,7 @@ def test_symmetric_unary_coin_is_the_largest_allowed(epsilon):
 
 @each("epsilon", EPSILONS)
 def test_optimized_unary_coin_is_the_smallest_allowed(epsilon):
-    coin = _coins.unary(epsilon, optimized=True)
+    coin = coin_integers.unary(epsilon, optimized=True)
     whole = 1 << 64
     assert coin.own == whole // 2
     assert at_most(Fraction(whole - coin.other, coin.other), epsilon)
@@ -88,9 +88,9 @@ SETS = [(1, 2), (2, 4), (1, 5), (4, 5), (17, 64), (512, 1024), (341, 1365), (1, 
 def test_set_coin_is_the_largest_allowed(size, outputs, epsilon, short):
     if at_most(Fraction(((1 << 64) - 1) * (outputs - size), size), epsilon):
         with pytest.raises(ValueError, match="too large"):  # one word for the other codes is too much
-            _coins.of_set(epsilon, size, outputs, shorter=(32,) if short else ())
+            coin_integers.of_set(epsilon, size, outputs, shorter=(32,) if short else ())
         return
-    coin = _coins.of_set(epsilon, size, outputs, shorter=(32,) if short else ())
+    coin = coin_integers.of_set(epsilon, size, outputs, shorter=(32,) if short else ())
     m, whole = coin.heads, 1 << coin.bits
 
     def ratio(heads):
@@ -109,29 +109,29 @@ def test_set_coin_is_the_largest_allowed(size, outputs, epsilon, short):
 def test_the_largest_epsilon_of_a_set_is_that_of_one_word_for_the_other_codes(size, outputs, short):
     """A larger epsilon is refused, not reduced."""
     most = math.log(((1 << 64) - 1) * (outputs - size) / size)
-    coin = _coins.of_set(most * (1 - 1e-12), size, outputs, shorter=(32,) if short else ())
+    coin = coin_integers.of_set(most * (1 - 1e-12), size, outputs, shorter=(32,) if short else ())
     assert coin.epsilon_realized <= most * (1 - 1e-12)
     assert (1 << 64) - coin.heads <= 2
     for epsilon in (most * (1 + 1e-12), most + 1, 99.0, 100.0, 1e300):
         with pytest.raises(ValueError, match=r"epsilon must be within what exact coins can certify.*too large"):
-            _coins.of_set(epsilon, size, outputs, shorter=(32,) if short else ())
+            coin_integers.of_set(epsilon, size, outputs, shorter=(32,) if short else ())
 
 
 @each("size, outputs", SETS)
 def test_a_set_coin_without_a_signal_is_refused(size, outputs):
     for epsilon in (5e-324, 1e-30):
         with pytest.raises(ValueError, match=r"epsilon must be within what exact coins can certify.*too small"):
-            _coins.of_set(epsilon, size, outputs)
+            coin_integers.of_set(epsilon, size, outputs)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.floats(1e-12, 44.0), st.integers(2, 10**6))
 def test_epsilon_realized_never_exceeds_epsilon(epsilon, k):
     for make in (
-        lambda: _coins.binary(epsilon),
-        lambda: _coins.response(k, epsilon),
-        lambda: _coins.unary(epsilon, True),
-        lambda: _coins.unary(epsilon, False),
+        lambda: coin_integers.binary(epsilon),
+        lambda: coin_integers.response(k, epsilon),
+        lambda: coin_integers.unary(epsilon, True),
+        lambda: coin_integers.unary(epsilon, False),
     ):
         try:
             coin = make()
@@ -143,7 +143,7 @@ def test_epsilon_realized_never_exceeds_epsilon(epsilon, k):
 @pytest.mark.claim("An epsilon that no integer certifies is refused.", "Privacy of reports")
 @pytest.mark.parametrize("epsilon", [1e-20, 44.37, 50.0, 800.0])
 def test_an_epsilon_that_no_coin_can_certify_is_refused(epsilon):
-    for make in (_coins.binary, lambda e: _coins.response(3, e), lambda e: _coins.unary(e, True)):
+    for make in (coin_integers.binary, lambda e: coin_integers.response(3, e), lambda e: coin_integers.unary(e, True)):
         with pytest.raises(ValueError, match="epsilon must be within what exact coins can certify"):
             make(epsilon)
 
@@ -151,29 +151,29 @@ def test_an_epsilon_that_no_coin_can_certify_is_refused(epsilon):
 def test_geometric_coins_are_refused_where_the_carry_is_rounded_to_zero():
     """With a span of 1 there is one digit. The carry 2^128 e^(-2 a) is rounded to 1 at the rate a = 44.3, to 0 at 44.8."""
     for epsilon in (44.1, 44.3, 44.6):
-        coins = _coins.geometric(epsilon, 1, 1, 1)
+        coins = coin_integers.geometric(epsilon, 1, 1, 1)
         assert coins.digits == 1
         assert coins.carry >= 1
         assert 0.97 * epsilon < coins.epsilon_realized <= epsilon
     for epsilon in (44.8, 50.0, 80.0, 81.0, 1e300):
         with pytest.raises(ValueError, match=r"epsilon must be within what exact coins can certify.*too large"):
-            _coins.geometric(epsilon, 1, 1, 1)
+            coin_integers.geometric(epsilon, 1, 1, 1)
 
 
 def test_geometric_coins_need_a_span_below_2_to_31():
     largest = (1 << 31) - 1
-    coins = _coins.geometric(1.0, largest, largest, 1)
+    coins = coin_integers.geometric(1.0, largest, largest, 1)
     assert coins.epsilon_realized <= 1.0
     assert (1 << coins.digits) >= largest
     for span in (1 << 31, 1 << 32):
         with pytest.raises(ValueError, match="too large for coins of 128 bits and the grid"):
-            _coins.geometric(1.0, span, span, 1)
+            coin_integers.geometric(1.0, span, span, 1)
 
 
 def test_mean_and_variance_of_geometric_coins_are_those_of_their_distribution():
     """With carries that are frequent, as no coin in use has them: a sum over 200 periods."""
-    found = _coins.geometric(2.0, 3, 3, 1)
-    coins = _coins.GeometricCoins(found.digits, found.groups, _coins.WIDE * 2 // 5, 2.0)
+    found = coin_integers.geometric(2.0, 3, 3, 1)
+    coins = coin_integers.GeometricCoins(found.digits, found.groups, coin_integers.WIDE * 2 // 5, 2.0)
     digits = [float(p) for p in geometric_distribution(coins.groups, 0, 128, 1)]
     pmf = [p * 0.6 * 0.4**times for times in range(200) for p in digits]
     mean = math.fsum(g * p for g, p in enumerate(pmf))
@@ -183,7 +183,7 @@ def test_mean_and_variance_of_geometric_coins_are_those_of_their_distribution():
 
 @pytest.mark.parametrize("epsilon, span", [(1.0, 1), (0.01, 300), (6.0, 5000)])
 def test_the_rate_of_geometric_coins_is_that_of_their_integers(epsilon, span):
-    coins = _coins.geometric(epsilon, span, span, 1)
+    coins = coin_integers.geometric(epsilon, span, span, 1)
     with localcontext(prec=60):
         for found, expected in zip(coins.rate_and_error, rate_and_error(coins), strict=True):
             assert abs(found - expected) <= expected * Decimal("1e-9")
@@ -216,4 +216,4 @@ LARGEST = sys.float_info.max
     ],
 )
 def test_a_sum_is_rounded_up(values, expected):
-    assert _coins.sum_up(values) == expected
+    assert coin_integers.sum_up(values) == expected

@@ -21,15 +21,14 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _conduct, _job_counts
-from ldpfast._schema import canonical_json
-from ldpfast.reports import Aggregator, GroupedAggregator, Question
+from ldpfast.reports import Aggregator, GroupedAggregator, Question, recipe_of
 from ldpfast.results import People
 from ldpfast.survey import Choice, Histogram, Mean, Repeated, YesNo
-from ldpfast.survey._questions import column_of
 
+from .support.aggregation import batches_of, counted_of
 from .support.cases import each
 from .support.examples import EXAMPLES
+from .support.internals.shared import conduct, job_counts, schemas
 from .support.keys import SEED
 from .support.one_shot import PROBLEMS
 from .support.surveys import SURVEYS, people
@@ -130,7 +129,11 @@ def answers_of(question: Any, n: int) -> np.ndarray:
         return rng.random(n) < 0.5
     if isinstance(question, Choice):
         return np.array(question.labels)[rng.integers(0, len(question.labels), n)]
-    lower, upper = column_of(question).valid_range()
+    lower, upper = (
+        question.edges[:: len(question.edges) - 1]
+        if isinstance(question, Histogram)
+        else (question.lower, question.upper)
+    )
     return rng.uniform(lower, upper, n)
 
 
@@ -202,7 +205,7 @@ def bits(value: Any) -> Any:
 
 def counts_of(aggregator: Aggregator) -> Any:
     """Return everything that an aggregator holds, except for its question, which takes long to write."""
-    return aggregator.n, sorted(aggregator._counts.batches), bits(aggregator._counts.group().states)
+    return aggregator.n, sorted(batches_of(aggregator)), bits(counted_of(aggregator).states)
 
 
 def test_bits_see_every_difference():
@@ -276,7 +279,7 @@ def test_counted_reports_have_the_mean_of_the_decoded_ones(name):
     case = CASES[name]
     mean = case.question.decode(case.privatize("seed")).mean(axis=0)
     size = case.question.decode(case.privatize("seed", slice(0, 1))).max()
-    found = case.question._recipe.mean(case.collect("seed")._counts.group()).value
+    found = recipe_of(case.question).mean(counted_of(case.collect("seed"))).value
     np.testing.assert_allclose(found, mean, rtol=1e-9, atol=1e-6 * abs(size))
 
 
@@ -285,14 +288,14 @@ def test_counts_of_a_survey_are_those_of_its_columns(name):
     case = CASES[name]
     source = "keys" if case.only_personal else "seed"
     reports, survey = case.privatize(source), case.question
-    answered, pairs, *states = case.collect(source)._counts.group().states
+    answered, pairs, *states = counted_of(case.collect(source)).states
     asked = np.array([reports.column(item).is_valid().to_numpy() for item in survey.mechanisms])
     assert answered.tolist() == asked.sum(axis=1).tolist()
-    assert pairs.tolist() == [int((asked[a] & asked[b]).sum()) for a, b in survey._recipe.pairs]
+    assert pairs.tolist() == [int((asked[a] & asked[b]).sum()) for a, b in recipe_of(survey).pairs]
     for (item, mechanism), state in zip(survey.mechanisms.items(), states, strict=True):
         rows = b"".join(reports.column(item).drop_null().to_pylist())
         packed = np.frombuffer(rows, np.uint8).reshape(-1, mechanism.report.nbytes)
-        assert (mechanism.aggregator().update(mechanism.report.unpack(packed))._counts.group().states[0] == state).all()
+        assert (counted_of(mechanism.aggregator().update(mechanism.report.unpack(packed))).states[0] == state).all()
 
 
 @each("name, source", SOURCES, ids=str)
@@ -438,12 +441,12 @@ def test_tasks_of_an_engine_give_the_same_bytes(name):
     grouped.by = "group"  # an array has no name
     expected = {None: case.collect("keys").to_bytes(), "group": grouped.to_bytes()}
     for column, wanted in expected.items():
-        job = _conduct.new_job(
+        job = conduct.new_job(
             case.question, column=None if case.is_table else NAME, by=column, person="id", key=SECRET, clip=False
         )
         counts = [job.collect(case.table(chosen, by), number) for number, chosen in enumerate(cuts)]
         assert [part["error"] for part in counts] == [None] * len(cuts)
-        tree = _job_counts.merge([_job_counts.merge(counts[2:]), _job_counts.merge(counts[:2])])
+        tree = job_counts.merge([job_counts.merge(counts[2:]), job_counts.merge(counts[:2])])
         assert job.finish(tree).to_bytes() == wanted
     messages = [m for number, chosen in enumerate(cuts) for m in job.messages(case.table(chosen, by), number)]
     assert case.counted(pa.chunked_array(messages, pa.binary())).to_bytes() == expected[None]
@@ -457,7 +460,7 @@ def forged(data: bytes, change: Callable[[dict[str, Any]], Any], payload: Callab
     magic, length = struct.unpack_from("<8sQ", data)
     header = json.loads(data[16 : 16 + length])
     change(header)
-    text = canonical_json(header)
+    text = schemas.canonical_json(header)
     body = struct.pack("<8sQ", magic, len(text)) + text + payload(data[16 + length : -16])
     return body + hashlib.blake2b(body, digest_size=16).digest()
 
@@ -517,7 +520,7 @@ def test_reports_of_other_questions_are_refused(name):
         [*messages[:3], messages[3][:10] + b"\xff" + messages[3][11:]],
         table.set_column(place, table.schema.field(label), labels),
         table.replace_schema_metadata(None),
-        table.replace_schema_metadata({"ldpfast": canonical_json(asked.schema())}),
+        table.replace_schema_metadata({"ldpfast": schemas.canonical_json(asked.schema())}),
     ):
         with pytest.raises(ValueError, match=r"^reports must "):
             counted.update(wrong, batch="refused")
@@ -537,7 +540,7 @@ def test_wrong_bytes_are_refused(name):
                 ldp.load(data[:place])
         assert ldp.load(forged(data, lambda header: None)).to_bytes() == data
         first = grouped["b"] if is_grouped else counted
-        nobody = [0] if any(state.any() for state in first._counts.group().states) else []  # numbers can have the sum 0
+        nobody = [0] if any(state.any() for state in counted_of(first).states) else []  # numbers can have the sum 0
         for n in (*nobody, -1, 1 << 62, "0x7fffffffffffffff", 0.5, None):
             numbers = [n] + [4] * (len(grouped) - 1) if is_grouped else n
             with pytest.raises(ValueError, match=r"^data must "):

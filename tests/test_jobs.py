@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import _conduct, _job_counts, _jobs, _schema
+from ldpfast import _jobs
 from ldpfast.estimation import (
     Frequencies,
     GaussianMean,
@@ -32,6 +32,7 @@ from ldpfast.survey import Repeated, YesNo
 
 from .support.cases import each
 from .support.errors import raises
+from .support.internals.shared import conduct, job_counts, schemas
 from .support.statistics import normal_margin
 from .support.surveys import REGIONS, SURVEYS, people
 
@@ -55,7 +56,7 @@ RECORDS = {
 
 
 def job(what, column=None, by=None, person=None, key=None, clip=False, reports=False):
-    return _conduct.new_job(what, column=column, by=by, person=person, key=key, clip=clip, reports=reports)
+    return conduct.new_job(what, column=column, by=by, person=person, key=key, clip=clip, reports=reports)
 
 
 def rows(table, chosen):
@@ -64,7 +65,7 @@ def rows(table, chosen):
 
 def counted(task, parts, table=TABLE):
     """Return the merged counts of partitions, which are arrays of rows."""
-    return _job_counts.merge(task.collect(rows(table, chosen), number) for number, chosen in enumerate(parts))
+    return job_counts.merge(task.collect(rows(table, chosen), number) for number, chosen in enumerate(parts))
 
 
 def keys_of(column, table=TABLE):
@@ -150,7 +151,7 @@ def test_counts_merge_in_any_tree(order, fan_in):
     expected = task.finish(counted(task, parts)).to_bytes()
     found = [task.collect(rows(TABLE, parts[number]), number) for number in order]
     while len(found) > 1:
-        found = [_job_counts.merge(found[start : start + fan_in]) for start in range(0, len(found), fan_in)]
+        found = [job_counts.merge(found[start : start + fan_in]) for start in range(0, len(found), fan_in)]
     assert found[0]["partitions"] == list(range(12))
     assert task.finish(found[0]).to_bytes() == expected
 
@@ -218,15 +219,15 @@ def test_arrays_are_records():
     parts = [
         task.collect(x[start : start + 700], start, TABLE["id"][start : start + 700]) for start in range(0, N, 700)
     ]
-    assert task.finish(_job_counts.merge(parts)) == what.collect(x, rng=keys_of("age"))
+    assert task.finish(job_counts.merge(parts)) == what.collect(x, rng=keys_of("age"))
 
 
 def test_no_partitions_and_no_people_give_an_empty_aggregator():
     task = job(SURVEYS["one"])
-    assert task.finish(_job_counts.merge([])) == SURVEYS["one"].aggregator()
+    assert task.finish(job_counts.merge([])) == SURVEYS["one"].aggregator()
     assert task.finish(counted(task, [np.arange(0)])) == SURVEYS["one"].aggregator()
     with pytest.warns(UserWarning, match="by must be a public column, which is not protected, got 'region'"):
-        assert len(job(SURVEYS["one"], by="region").finish(_job_counts.merge([]))) == 0
+        assert len(job(SURVEYS["one"], by="region").finish(job_counts.merge([]))) == 0
 
 
 def test_jobs_travel_and_hide_the_secret():
@@ -287,7 +288,7 @@ HEIGHTS = {"height": np.random.default_rng(6).normal(170, 7, MANY), "id": np.ara
 
 def conducted(parts, table=HEIGHTS):
     task = job(GAUSSIAN, "height", **KEYED)
-    return _conduct.conduct(task, None, lambda found: counted(found, parts, table), lambda: len(table["id"]))
+    return conduct.conduct(task, None, lambda found: counted(found, parts, table), lambda: len(table["id"]))
 
 
 def test_rounds_do_not_depend_on_the_partitions():
@@ -310,7 +311,7 @@ def test_everyone_answers_in_one_round():
         return counts
 
     task = job(GAUSSIAN, "height", **KEYED)
-    server = _conduct.conduct(task, None, run, lambda: MANY)
+    server = conduct.conduct(task, None, run, lambda: MANY)
     assert sum(asked) == server.n == MANY
     plan = GAUSSIAN.plan(MANY)
     for found, planned in zip(asked, map(sum, plan.rounds), strict=True):
@@ -352,10 +353,10 @@ def held(noise="auto", n=80_000):
 
 def answers_at_held_position(server, parts, table):
     task = job(server, list(FEATURES), **KEYED)
-    return _conduct.conduct(task, None, lambda found: counted(found, parts, table), lambda: 0)
+    return conduct.conduct(task, None, lambda found: counted(found, parts, table), lambda: 0)
 
 
-@each("noise", ["auto", "half-space"])
+@pytest.mark.parametrize("noise", ["auto", "half-space"])
 def test_answers_at_the_held_position_are_those_of_the_personal_keys(noise):
     """The personal key determines the question and the coins of a person; the partition has no influence."""
     n, server = 60_000, held(noise)
@@ -376,7 +377,7 @@ def test_answers_at_the_held_position_are_those_of_the_personal_keys(noise):
 
     records, keys = np.column_stack([table[name] for name in FEATURES]), keys_of(", ".join(FEATURES), table)
     sums = {True: np.zeros(len(whole._hessian_sum)), False: np.zeros(2)}
-    words = _jobs._words(keys, _schema.digest(server.schema()), keys.persons(n))
+    words = _jobs._words(keys, schemas.digest(server.schema()), keys.persons(n))
     for is_hessian, total in sums.items():
         own = np.flatnonzero((words < share * 2.0**64) == is_hessian)
         question = server._held_question(is_hessian)
@@ -394,7 +395,7 @@ def test_people_who_leave_or_a_second_pass_change_no_question():
     """With the same secret everybody reports the same, so that nothing more is lost."""
     server, table = held(), rows_of_a_model(6000, 2)
     task, keys = job(server, list(FEATURES), **KEYED), keys_of(", ".join(FEATURES), table)
-    is_hessian = _jobs._words(keys, _schema.digest(server.schema()), keys.persons(6000)) < 0.2 * 2.0**64
+    is_hessian = _jobs._words(keys, schemas.digest(server.schema()), keys.persons(6000)) < 0.2 * 2.0**64
     for n in (6000, 3000):
         part = NewtonStep.from_bytes(counted(task, [np.arange(n)], table)["state"])
         assert part._hessians == np.count_nonzero(is_hessian[:n])
@@ -418,20 +419,20 @@ def test_bad_arguments_of_a_newton_step():
         job(server, list(FEATURES), clip=True, **KEYED)
     task, table = job(server, list(FEATURES), **KEYED), rows_of_a_model(100, 3)
     with raises(ValueError, "batch must be None for a NewtonStep, got 'x'"):
-        _conduct.conduct(task, "x", lambda found: counted(found, [np.arange(100)], table), lambda: 100)
+        conduct.conduct(task, "x", lambda found: counted(found, [np.arange(100)], table), lambda: 100)
     with raises(
         ValueError, "what must be a survey, a problem or a mechanism to make a table of reports, got a NewtonStep"
     ):
         list(task.messages(table, 0))
     assert (
-        _conduct.conduct(task, None, lambda found: counted(found, [], table), lambda: 5).to_bytes() == server.to_bytes()
+        conduct.conduct(task, None, lambda found: counted(found, [], table), lambda: 5).to_bytes() == server.to_bytes()
     )
     table["second"][17] = np.nan
     number, kind, message = task.collect(table, 4)["error"]
     assert (number, kind) == (4, "ValueError")
     assert "index 17" in message
     with pytest.raises(ValueError, match="index 17"):
-        _conduct.conduct(task, None, lambda found: counted(found, [np.arange(100)], table), lambda: 0)
+        conduct.conduct(task, None, lambda found: counted(found, [np.arange(100)], table), lambda: 0)
 
 
 # Errors ---------------------------------------------------------------------------------------------------------------
@@ -462,7 +463,7 @@ def test_the_first_partition_with_an_error_is_reported():
         parts = [task.collect(rows(table, np.arange(number, N, 3)), number) for number in order]
         good = task.collect(rows(TABLE, np.arange(3)), 0)  # is first in the tree
         with pytest.raises(ValueError, match=r"\(partition 1\)$"):
-            task.finish(_job_counts.merge([_job_counts.merge([good, parts[0]]), _job_counts.merge(parts[1:])]))
+            task.finish(job_counts.merge([job_counts.merge([good, parts[0]]), job_counts.merge(parts[1:])]))
 
 
 def test_a_bad_record_far_down_a_stream_is_found():
@@ -505,14 +506,14 @@ def test_wrong_types_stay_type_errors():
 @pytest.mark.parametrize("change", ["version", "coins", "class"])
 def test_workers_with_another_version_refuse_the_job(change):
     task = job(RECORDS["age"], "age")
-    schema = _schema.read_json(task.schema)
+    schema = schemas.read_json(task.schema)
     if change == "version":
         schema["version"] += 1
     elif change == "coins":
         schema["coins"] = {"another": 1}
     else:
         schema["asks"]["mechanism"] = "Unknown"
-    other = replace(task, schema=_schema.canonical_json(schema))
+    other = replace(task, schema=schemas.canonical_json(schema))
     with pytest.raises(ValueError, match=r"^every worker must have the version of ldpfast that started the job: "):
         other.finish(other.collect(TABLE, 0))
 
@@ -522,7 +523,7 @@ def test_a_partition_that_is_counted_twice_is_refused():
     task = job(SURVEYS["one"], **KEYED)
     part = task.collect(TABLE, 0)
     with raises(ValueError, "every partition must be counted once, got one twice"):
-        _job_counts.merge([part, task.collect(TABLE, 1), part])
+        job_counts.merge([part, task.collect(TABLE, 1), part])
 
 
 @pytest.mark.claim("Different secrets in the tasks of a job are refused.", "Engines")
@@ -532,7 +533,7 @@ def test_different_secrets_are_refused():
         counted(task, partitions(1, 3))
     task = job(GAUSSIAN, "height", person="id", key=lambda: secrets.token_bytes(32))
     with raises(ValueError, "key must return the same secret in every round, got different ones"):
-        _conduct.conduct(task, None, lambda found: counted(found, [np.arange(MANY)], HEIGHTS), lambda: MANY)
+        conduct.conduct(task, None, lambda found: counted(found, [np.arange(MANY)], HEIGHTS), lambda: MANY)
 
 
 @pytest.mark.parametrize("error", [KeyError("secret"), OSError("no store")])
@@ -559,7 +560,7 @@ def test_generated_identifiers_are_refused():
     with pytest.raises(
         ValueError, match=r"^data must hold the same persons whenever they are read, got \d+ answers of 60000"
     ):
-        _conduct.conduct(task, None, run, lambda: MANY)
+        conduct.conduct(task, None, run, lambda: MANY)
 
 
 def test_people_of_every_partition_are_counted():
@@ -588,7 +589,7 @@ def test_empty_partitions_have_no_groups(container, keyed, clip):
         empty, full = (container(rows(TABLE, slice(stop))) for stop in (0, 300))
         assert len(task.finish(task.collect(empty, 0))) == 0
         assert task.number_of_people(empty) == 0
-        counts = _job_counts.merge([task.collect(empty, 0), task.collect(full, 1), task.collect(empty, 2)])
+        counts = job_counts.merge([task.collect(empty, 0), task.collect(full, 1), task.collect(empty, 2)])
         found = task.finish(counts)
         assert set(found) == set(REGIONS)
         assert sum(aggregator.n for aggregator in found.values()) == 300
@@ -615,7 +616,7 @@ def test_the_number_of_groups_is_limited_over_all_partitions():
     task = job(SURVEYS["single"], by="region")
     counts = [task.collect(rows(table, slice(start, start + n // 2)), start) for start in (0, n // 2)]
     with raises(ValueError, "column 'region' must have at most 10000 different values"):
-        task.finish(_job_counts.merge(counts))
+        task.finish(job_counts.merge(counts))
 
 
 def test_clipped_records_are_warned_about():
@@ -678,9 +679,9 @@ def test_bad_arguments_of_rounds():
         job(server, "height", **KEYED)
     task = job(GAUSSIAN, "height", **KEYED)
     with raises(ValueError, "batch must be None for a GaussianMean, got 'x'"):
-        _conduct.conduct(task, "x", lambda found: counted(found, [np.arange(N)]), lambda: N)
+        conduct.conduct(task, "x", lambda found: counted(found, [np.arange(N)]), lambda: N)
     with pytest.raises(ValueError, match="n"):
-        _conduct.conduct(task, None, lambda found: counted(found, [np.arange(N)]), lambda: 3)
+        conduct.conduct(task, None, lambda found: counted(found, [np.arange(N)]), lambda: 3)
     error = replace(task, server=GAUSSIAN.to_bytes(), people=MANY).collect(bad_height(), 4)["error"]
     assert error[1] == "ValueError"
     assert error[2].startswith("x must be finite numbers; index 17 is NaN")
@@ -711,7 +712,7 @@ def test_groups_are_in_the_order_of_one_process(keyed):
     table = {**TABLE, "region": np.repeat(order, N // 3)}
     task = job(SURVEYS["single"], by="region", **keyed)
     counts = [task.collect(rows(table, slice(start, start + 500)), i) for i, start in enumerate(range(0, N, 500))]
-    scattered = _job_counts.merge([_job_counts.merge(counts[1::2]), _job_counts.merge(counts[::2])])
+    scattered = job_counts.merge([job_counts.merge(counts[1::2]), job_counts.merge(counts[::2])])
     assert list(task.finish(scattered)) == order
     if keyed:
         whole = SURVEYS["single"].collect(table, by="region", rng=ldp.PersonKeys(SECRET, "id"))

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import ldpfast as ldp
-from ldpfast._plots import text_of
-from ldpfast.server._server_plan import ServerPlan
 from ldpfast.survey import Choice, Survey, YesNo
 
 from .support.cases import each
+from .support.internals.server import ServerPlan
+from .support.internals.shared import plots
 
 WRONG = [*map(chr, range(32)), "\ud800", "\udfff", "\ufffe", "\uffff"]
 FINE = ["\x7f", "\x85", "\xa0", "\u200b", "\u202e", "\ue000", "\ufdd0", "\U0001f600", "=1", "$x$", "_", "<&>\"'"]
@@ -63,4 +63,4 @@ def test_pictures_are_well_formed_whatever_is_compared():
     out = io.BytesIO()
     figure.savefig(out, format="svg")
     ElementTree.fromstring(out.getvalue())
-    assert text_of("a\x00\r\n\tb\ud800") == "aU+0000U+000D\n\tbU+D800"
+    assert plots.text_of("a\x00\r\n\tb\ud800") == "aU+0000U+000D\n\tbU+D800"

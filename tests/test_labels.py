@@ -13,12 +13,12 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import analysis, designs, estimation
-from ldpfast._labels import in_order, numbers_by_label, require_one_index
 from ldpfast.bounds import plan_test
 from ldpfast.survey import Choice, Cross, Repeated, Survey, YesNo, poststratify, rake
 
 from .support.cases import each
 from .support.errors import raises
+from .support.internals.shared import labels
 
 N = 400
 CODES = np.arange(N) % 3 == 0
@@ -51,7 +51,9 @@ def containers(values: Any) -> dict[str, Any]:
     }
 
 
-@each("values, design", [(ONES.astype(int), ROWS), (ONES, ROWS), (ONES.astype(float), ROWS), (ONES, WARNER)])
+@pytest.mark.parametrize(
+    "values, design", [(ONES.astype(int), ROWS), (ONES, ROWS), (ONES.astype(float), ROWS), (ONES, WARNER)]
+)
 def test_counts_are_read_by_their_labels(values, design):
     expected = estimation.from_reports([134, 266], design).value
     for name, counts in containers(values).items():
@@ -171,9 +173,9 @@ def test_tables_of_another_form_are_refused():
             TypeError, match="counts must be numbers by label, an array, or a table of a column of labels"
         ):
             estimation.from_reports(frame, ROWS)
-    assert numbers_by_label("counts", np.arange(3)) is None
-    assert numbers_by_label("counts", pa.array([1, 2])) is None
-    assert in_order("counts", [4, 5], [[0], [1]]) == [4, 5]
+    assert labels.numbers_by_label("counts", np.arange(3)) is None
+    assert labels.numbers_by_label("counts", pa.array([1, 2])) is None
+    assert labels.in_order("counts", [4, 5], [[0], [1]]) == [4, 5]
 
 
 # Rows by index --------------------------------------------------------------------------------------------------------
@@ -307,11 +309,11 @@ def test_columns_of_people_have_one_index():
 
 def test_the_first_difference_of_indices_is_told_without_labels():
     one = pd.Series(range(5), index=["Ann", "Bob", "Eve", "Joe", None])
-    require_one_index({"x": one, "y": one.copy(), "z": [1, 2], "w": None})
+    labels.require_one_index({"x": one, "y": one.copy(), "z": [1, 2], "w": None})
     for other, row in ((one[::-1], 0), (one.rename({"Joe": "Jo"}), 3), (one[:4], 4), (one[:0], 0)):
         message = "x and y must have the same pandas index, for rows are people; the first difference is in row"
         with raises(ValueError, f"{message} {row}"):
-            require_one_index({"x": one, "y": other})
+            labels.require_one_index({"x": one, "y": other})
 
 
 def test_columns_that_nobody_asks_for_may_have_another_index():

@@ -14,11 +14,11 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import analysis, central, designs, estimation
-from ldpfast._objects import is_missing, typed
 from ldpfast.survey import Mean, Survey, YesNo
 
 from .support.cases import each
 from .support.errors import raises
+from .support.internals.shared import is_missing, typed
 
 N = 120
 FLAGS = np.arange(N) % 3 == 0

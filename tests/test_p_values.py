@@ -82,7 +82,7 @@ def test_p_values_of_differences_invert_the_limits(first, second):
     require_inverse(found, rng)
 
 
-@each("tail", [0.4, 0.025, 1e-6])
+@pytest.mark.parametrize("tail", [0.4, 0.025, 1e-6])
 def test_limits_of_ratios_have_their_tail_and_nothing_beyond_is_left(tail):
     """Also next to limits that are infinite, where an iteration of the margin does not converge."""
     rng = np.random.default_rng(3)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _core, _extras
 
 from .support.cases import each
+from .support.internals.shared import extras
 from .support.process import run_python
 
 ROOT = Path(__file__).parent.parent
@@ -119,17 +119,17 @@ def test_the_package_has_type_information():
     package = resources.files("ldpfast")
     assert (package / "py.typed").is_file()
     stubs = {file.name.removesuffix(".pyi") for file in (package / "_core").iterdir() if file.name.endswith(".pyi")}
-    prefix = f"{_core.__name__}."
+    prefix = "ldpfast._core."
     assert stubs == {name.removeprefix(prefix) for name in sys.modules if name.startswith(prefix)}
 
 
 def test_messages_about_missing_packages_name_what_the_extras_install():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    for extra, packages in _extras.PACKAGES.items():
+    for extra, packages in extras.PACKAGES.items():
         names = [re.split("[>=<]", requirement)[0] for requirement in project[extra]]
         assert sorted(packages) == sorted(names)
-        assert shlex.split(_extras.command(extra)) == ["pip", "install", *packages]
-        assert "ldpfast" not in _extras.command(extra)  # which is on no index
+        assert shlex.split(extras.command(extra)) == ["pip", "install", *packages]
+        assert "ldpfast" not in extras.command(extra)  # which is on no index
 
 
 @pytest.mark.claim("Readers of bytes from others execute no code.", "Bad input")
@@ -152,6 +152,6 @@ def test_no_reader_executes_code():
 def test_every_extra_that_is_asked_for_has_packages_to_name():
     calls = re.compile(r"optional\(\s*\"[^\"]+\",\s*\"(\w+)\"")
     asked = {extra for path in Path(ldp.__file__).parent.rglob("*.py") for extra in calls.findall(path.read_text())}
-    assert {"files", "server"} <= asked <= set(_extras.PACKAGES)
+    assert {"files", "server"} <= asked <= set(extras.PACKAGES)
     with pytest.raises(ImportError, match=r"^no_such_module is not installed: run pip install starlette 'uvicorn"):
-        _extras.optional("no_such_module", "server")
+        extras.optional("no_such_module", "server")

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _plots, bounds, central, estimation, survey
+from ldpfast import bounds, central, estimation, survey
 
 from .support.cases import each
 from .support.extras import remove_extras
+from .support.internals.shared import plots
 from .support.labels import has_unit
 from .support.process import run_python
 
@@ -146,10 +147,10 @@ def test_rows_have_the_labels_of_the_estimate():
 
 
 def test_labels_are_texts_of_limited_length_and_no_formulas():
-    assert _plots.text_of("$a$") == r"\$a\$"
-    assert _plots.text_of("_a") == " _a"
-    assert _plots.text_of("a" * 49) == "a" * 45 + "..."
-    assert _plots.text_of("a" * 48) == "a" * 48
+    assert plots.text_of("$a$") == r"\$a\$"
+    assert plots.text_of("_a") == " _a"
+    assert plots.text_of("a" * 49) == "a" * 45 + "..."
+    assert plots.text_of("a" * 48) == "a" * 48
     ANSWERS["way"].plot().figure.canvas.draw()  # a formula "$5 _train_" would be a warning
 
 
@@ -157,7 +158,7 @@ def test_labels_are_texts_of_limited_length_and_no_formulas():
 @each("rows", [3, 50, 400])
 def test_labels_of_rows_do_not_overlap(rows, height):
     ax = new_axes(height=height)
-    _plots.draw_intervals(ax, [f"category {i}" for i in range(rows)], *np.zeros((3, rows)))
+    plots.draw_intervals(ax, [f"category {i}" for i in range(rows)], *np.zeros((3, rows)))
     ax.figure.canvas.draw()
     boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
     assert len(boxes) >= 2
@@ -175,7 +176,7 @@ def test_a_new_figure_has_room_for_fifty_labels():
 @pytest.mark.parametrize("columns", [["a"] * 8, ["a long label"] * 8, list(map(str, range(300)))])
 def test_labels_of_columns_do_not_overlap(columns):
     ax = new_axes()
-    _plots.draw_matrix(ax, np.zeros((2, len(columns))), ["a", "b"], columns, "share")
+    plots.draw_matrix(ax, np.zeros((2, len(columns))), ["a", "b"], columns, "share")
     ax.figure.canvas.draw()
     labels = ax.get_xticklabels()
     if labels[0].get_rotation() == 0:
@@ -359,7 +360,7 @@ def test_colors_differ_in_gray():
     def gray(color):
         return float(np.dot(colors.to_rgb(color), [0.299, 0.587, 0.114]))
 
-    assert abs(gray(_plots.SKY) - gray(_plots.BLACK)) > 0.4
+    assert abs(gray(plots.SKY) - gray(plots.BLACK)) > 0.4
     scale = [gray(cm.Blues(x)) for x in np.linspace(0, 1, 9)]
     assert (np.diff(scale) < 0).all()
 
@@ -400,13 +401,13 @@ def test_plots_are_not_shown(monkeypatch):
 
 
 def test_the_room_of_a_figure_is_shared_by_its_panels():
-    assert _plots.rows_shown([3, 10, 0]) == [3, 10, 0]
-    assert _plots.rows_shown([1000]) == [148]
-    assert _plots.rows_shown([2, 1000, 1000]) == [2, 71, 71]
-    many = _plots.rows_shown([5] * 100)
+    assert plots.rows_shown([3, 10, 0]) == [3, 10, 0]
+    assert plots.rows_shown([1000]) == [148]
+    assert plots.rows_shown([2, 1000, 1000]) == [2, 71, 71]
+    many = plots.rows_shown([5] * 100)
     assert many == [3] * 32 + [0] * 68
-    assert _plots.largest(np.array([1.0, np.nan, 3.0, 2.0]), 2) == [2, 3]
-    assert _plots.left_out(["a", "b_", "c", "d", "e"]) == "\nnot shown: a, b_, c and 2 more"
+    assert plots.largest(np.array([1.0, np.nan, 3.0, 2.0]), 2) == [2, 3]
+    assert plots.left_out(["a", "b_", "c", "d", "e"]) == "\nnot shown: a, b_, c and 2 more"
 
 
 @pytest.mark.long

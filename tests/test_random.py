@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core import stream
-from ldpfast._core.stream import StreamId
-from ldpfast._random import Randomness, Words, open_stream
 
 from .support import reference
 from .support.cases import each
+from .support.internals.kernels import StreamId, stream
+from .support.internals.shared import Randomness, Words, open_stream
 from .support.keys import KEY, key_of_seed, rng_name
 from .support.process import run_python
 
@@ -92,7 +91,7 @@ def test_without_rng_every_call_has_a_fresh_stream():
     assert len({key_of(randomness.stream(None)) for _ in range(100)}) == 100
 
 
-@each(
+@pytest.mark.parametrize(
     "mechanism, x",
     [(ldp.L2Ball(64, 1.0), np.zeros(64)), (ldp.UnaryEncoding(128, 0.1), 3)],
 )

@@ -14,10 +14,9 @@ import pytest
 from scipy import stats
 
 import ldpfast as ldp
-from ldpfast._limits import clopper_pearson
 from ldpfast.estimation import frequencies
 from ldpfast.privacy import Guarantee
-from ldpfast.reports import aggregator_with
+from ldpfast.reports import aggregator_with, recipe_of
 from ldpfast.results import Binomial, BoundedSum, Debiasing, Estimate, MatrixDebiasing, Normal, StudentT, t_quantile
 
 from .support.cases import each, each_kind
@@ -79,7 +78,7 @@ def test_intervals_cover_every_share_with_at_least_the_confidence(n, confidence)
     """The coverage is a sum over all counts with their exact probabilities; 1e-9 allows for rounding of the sum."""
     estimates = [WARNER.estimate((np.arange(n) < hits).astype(np.uint8)) for hits in range(n + 1)]
     limits = np.array([e.interval(confidence) for e in estimates])
-    p, q = float(WARNER._coin.p), float(WARNER._coin.q)
+    p, q = float(recipe_of(WARNER).coin.p), float(recipe_of(WARNER).coin.q)
     for truth in np.linspace(0, 1, 41):
         weights = stats.binom.pmf(np.arange(n + 1), n, q + (p - q) * truth)
         covered = (limits[:, 0] <= truth) & (truth <= limits[:, 1])
@@ -119,7 +118,7 @@ def test_simultaneous_limits_of_one_number_are_the_ordinary_limits():
 def test_simultaneous_intervals_cover_all_shares_with_at_least_the_confidence(n):
     """The coverage is a sum over all tables of counts of three categories, with their exact probabilities."""
     mechanism = ldp.RandomizedResponse(3, 2.0)
-    p, q = float(mechanism._coin.p), float(mechanism._coin.q)
+    p, q = float(recipe_of(mechanism).coin.p), float(recipe_of(mechanism).coin.q)
     tables = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
     limits = [
         mechanism.estimate(np.repeat([0, 1, 2], t).astype(np.uint8)).interval(0.9, simultaneous=True) for t in tables
@@ -162,7 +161,7 @@ def test_standard_errors_of_grid_reports_are_the_sample_ones_but_not_below_the_n
 def test_standard_errors_of_counts_are_those_of_a_decoded_bit(truth):
     """The variance is p (1 - p) / (2 p - 1)^2 + theta (1 - theta), at the theta in [0, 1] nearest to the estimate."""
     estimate = WARNER.run((np.arange(1000) < 1000 * truth).astype(int), rng=1)
-    theta, p = min(1.0, max(0.0, estimate.value)), float(WARNER._coin.p)
+    theta, p = min(1.0, max(0.0, estimate.value)), float(recipe_of(WARNER).coin.p)
     variance = p * (1 - p) / (2 * p - 1) ** 2 + theta * (1 - theta)
     assert estimate.stderr == pytest.approx(math.sqrt(variance / 1000), rel=1e-12)
 
@@ -361,8 +360,8 @@ def test_two_codes_have_clopper_pearson_limits():
         mechanism = ldp.FiniteChannel(rows)
         matrix, n = mechanism.debiasing.matrix, 40
         for hits in range(n + 1):
-            estimate = mechanism.report.mean(mechanism._recipe.decoding, np.array([n - hits, hits]), n)
-            low, high = clopper_pearson(hits, n, 0.025)
+            estimate = mechanism.report.mean(recipe_of(mechanism).decoding, np.array([n - hits, hits]), n)
+            low, high = binomial_estimate(hits, n).interval()
             ends = [matrix[0] + (matrix[1] - matrix[0]) * end for end in (low, high)]
             np.testing.assert_allclose(estimate.interval(), np.sort(ends, axis=0), atol=1e-12)
 
@@ -377,7 +376,7 @@ def test_means_of_windows_cover_where_few_people_are_at_the_end(epsilon, start):
     """
     mechanism, n, runs = ldp.Window(0, 1, epsilon), 200, 1500
     rows = np.array(
-        [mechanism._recipe.draw(np.array([x]), np.array([10**9]), np.random.default_rng(1)) for x in (start, 1.0)]
+        [recipe_of(mechanism).draw(np.array([x]), np.array([10**9]), np.random.default_rng(1)) for x in (start, 1.0)]
     )
     codes = np.array([0.995, 0.005]) @ (rows / rows.sum(axis=1, keepdims=True))
     truth, hits = codes @ mechanism.debiasing.values, 0
@@ -459,7 +458,7 @@ def test_infinities_become_none_in_a_dict():
 def test_limits_of_very_many_trials_contain_the_share(n, share):
     """SciPy has no limits of some shares beyond 10^17 trials."""
     hits = round(share * n)
-    low, high = clopper_pearson(hits, n, 0.025)
+    low, high = binomial_estimate(hits, n).interval()
     assert 0 <= low <= hits / n <= high <= 1
     assert high - low < 1e-7
 

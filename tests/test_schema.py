@@ -17,15 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import _schema
-from ldpfast._described import Described, from_dict
 from ldpfast.domains import Categories
 from ldpfast.estimation import Frequencies, VectorMean
-from ldpfast.reports import Codes
+from ldpfast.reports import Codes, recipe_of
 
 from .support.cases import each
 from .support.errors import raises
 from .support.examples import KINDS
+from .support.internals.shared import Described, from_dict, schemas
 from .support.one_shot import PROBLEMS
 from .support.public import instances
 
@@ -63,22 +62,22 @@ DESCRIBED = {str(kind): kind.mechanism for kind in KINDS} | {name: problem for n
 @each("bits, text", NUMBERS.items(), ids=NUMBERS.values())
 def test_numbers_are_written_as_in_the_standard(bits, text):
     number = float(np.array(bits, np.uint64).view(np.float64))
-    assert _schema.canonical_json(number) == text.encode()
+    assert schemas.canonical_json(number) == text.encode()
     assert float(json.loads(text)) == number
 
 
 def test_text_and_objects_are_written_as_in_the_standard():
     """The examples of RFC 8785, sections 3.2.2 and 3.2.3: keys in the order of their UTF-16 code units."""
     value = {"string": '€$\x0f\nA\'B"\\\\"/', "literals": [None, True, False]}
-    assert _schema.canonical_json(value) == (
+    assert schemas.canonical_json(value) == (
         '{"literals":[null,true,false],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'.encode()
     )
     keys = {"\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\U0001f600": 5, "\x80": 6, "\xf6": 7}
-    assert list(json.loads(_schema.canonical_json(keys)).values()) == [2, 4, 6, 7, 1, 5, 3]
-    assert _schema.canonical_json([2**53, 2**53 + 1, -(2**64)]) == (
+    assert list(json.loads(schemas.canonical_json(keys)).values()) == [2, 4, 6, 7, 1, 5, 3]
+    assert schemas.canonical_json([2**53, 2**53 + 1, -(2**64)]) == (
         b'[9007199254740992,"0x20000000000001","-0x10000000000000000"]'
     )
-    assert _schema.read_integer("0x20000000000001") == 2**53 + 1
+    assert schemas.read_integer("0x20000000000001") == 2**53 + 1
 
 
 def test_numbers_of_numpy_have_the_text_of_their_value():
@@ -87,7 +86,7 @@ def test_numbers_of_numpy_have_the_text_of_their_value():
             return "one and a half"
 
     for number in (1.5, np.float64(1.5), Verbose(1.5)):
-        assert _schema.canonical_json([number]) == b"[1.5]"
+        assert schemas.canonical_json([number]) == b"[1.5]"
 
 
 @given(
@@ -100,25 +99,25 @@ def test_numbers_of_numpy_have_the_text_of_their_value():
     )
 )
 def test_canonical_json_is_json(value):
-    text = _schema.canonical_json(value)
-    assert _schema.read_json(text) == value
-    assert _schema.canonical_json(_schema.read_json(text)) == text
+    text = schemas.canonical_json(value)
+    assert schemas.read_json(text) == value
+    assert schemas.canonical_json(schemas.read_json(text)) == text
 
 
 def test_text_with_an_unpaired_surrogate_is_refused():
     with pytest.raises(ValueError, match=r"^a schema must hold valid Unicode text, got "):
-        _schema.canonical_json("\ud800")
+        schemas.canonical_json("\ud800")
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_numbers_that_are_not_finite_are_refused(bad):
     with raises(ValueError, f"a schema must hold finite numbers, got {bad!r}"):
-        _schema.canonical_json([bad])
+        schemas.canonical_json([bad])
 
 
 def test_other_types_are_refused():
     with raises(TypeError, "a schema must hold strings, numbers, booleans, lists and dicts, got set"):
-        _schema.canonical_json({"a": set()})
+        schemas.canonical_json({"a": set()})
     with pytest.raises(TypeError, match=r"to be saved, got object$"):
         Frequencies([object(), object()], 1.0).to_dict()
 
@@ -128,10 +127,10 @@ def test_other_types_are_refused():
 
 @each("described", DESCRIBED.values(), ids=DESCRIBED)
 def test_descriptions_survive_json(described):
-    text = _schema.canonical_json(described.to_dict())
-    twin = from_dict(_schema.read_json(text))
+    text = schemas.canonical_json(described.to_dict())
+    twin = from_dict(schemas.read_json(text))
     assert twin == described
-    assert type(described).from_dict(_schema.read_json(text)) == described
+    assert type(described).from_dict(schemas.read_json(text)) == described
     assert twin.fingerprint == described.fingerprint
     assert twin.schema() == described.schema()
 
@@ -185,9 +184,9 @@ def test_the_fingerprint_is_the_start_of_the_digest():
     """Known values: they may only change together with `_schema.VERSION`."""
     mechanism = ldp.Warner(1.0)
     text = '{"asks":{"epsilon":1,"mechanism":"Warner"},"coins":{"bits":64,"k":2,"keep":%s,"words_per_symbol":%s},"version":1}'
-    coin = mechanism._coin
+    coin = recipe_of(mechanism).coin
     text %= f'"{coin.keep:#x}"', f'"{coin.words_per_symbol:#x}"'
-    assert _schema.canonical_json(mechanism.schema()).decode() == text
+    assert schemas.canonical_json(mechanism.schema()).decode() == text
     assert mechanism.fingerprint == hashlib.sha256(text.encode()).hexdigest()[:16] == "e7b9fd4bd3cfb732"
     assert Frequencies(["no", "yes"], 1.0).fingerprint == "53347bfdebad33da"
 
@@ -222,7 +221,7 @@ def test_a_fingerprint_changes_when_any_parameter_changes(described):
             except (TypeError, ValueError):  # not a valid combination
                 continue
             assert other.fingerprint not in seen
-            assert _schema.first_difference(described.schema(), other.schema()).startswith(name)
+            assert schemas.first_difference(described.schema(), other.schema()).startswith(name)
             seen.add(other.fingerprint)
     assert len(seen) > 1
 
@@ -231,13 +230,13 @@ def test_a_fingerprint_changes_when_any_parameter_changes(described):
 def test_coins_of_another_version_are_refused(described, monkeypatch):
     """A state whose coins or schema version differ from those of this package is not read as if they were equal."""
     data = described.aggregator().to_bytes()
-    monkeypatch.setattr(_schema, "VERSION", 2)
+    monkeypatch.setattr(schemas, "VERSION", 2)
     with pytest.raises(ValueError, match=r"^data must be of this version of .*: version is 2, got 1$"):
         ldp.Aggregator.from_bytes(data)
     monkeypatch.undo()
     schema = described.schema()
     for name in schema["coins"]:
-        monkeypatch.setattr(_schema, "integers", lambda coin, name=name: {**schema["coins"], name: 1})
+        monkeypatch.setattr(schemas, "integers", lambda coin, name=name: {**schema["coins"], name: 1})
         with pytest.raises(ValueError, match=rf"^data must be of this version of .*: coins\.{name} is 1, got "):
             ldp.Aggregator.from_bytes(data)
 
@@ -325,10 +324,10 @@ def test_the_fingerprint_contains_the_channel_of_a_custom_mechanism():
 def test_load_refuses_schemas_of_other_versions(change):
     schema = ldp.Warner(1.0).schema()
     assert (
-        ldp.load(_schema.canonical_json(schema)) == ldp.load(_schema.canonical_json(schema["asks"])) == ldp.Warner(1.0)
+        ldp.load(schemas.canonical_json(schema)) == ldp.load(schemas.canonical_json(schema["asks"])) == ldp.Warner(1.0)
     )
     with pytest.raises(ValueError, match=r"^data must be of this version of Warner\(epsilon=1\.0\): "):
-        ldp.load(_schema.canonical_json({**schema, **change}))
+        ldp.load(schemas.canonical_json({**schema, **change}))
 
 
 def test_load_opens_the_descriptions_of_everything():
@@ -337,7 +336,7 @@ def test_load_opens_the_descriptions_of_everything():
     assert len(described) > 30
     for one in described:
         for data in (one.to_dict(), one.schema()):
-            found = ldp.load(_schema.canonical_json(data))
+            found = ldp.load(schemas.canonical_json(data))
             assert type(found) is type(one)
             assert found.fingerprint == one.fingerprint
 

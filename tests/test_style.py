@@ -75,9 +75,7 @@ def test_a_module_has_a_name_of_its_own_or_one_stem_in_several_layers():
 
 def test_the_functional_of_the_mean_is_not_called_like_the_question():
     assert central.ArithmeticMean() == central.ArithmeticMean()
-    with pytest.raises(
-        AttributeError, match=r"'ldpfast.central' has no attribute 'Mean': .* is called ArithmeticMean$"
-    ):
+    with pytest.raises(AttributeError, match=r"^ldpfast.central.Mean is now ldpfast.central.ArithmeticMean$"):
         central.Mean  # noqa: B018
     with pytest.raises(AttributeError, match=r"^module 'ldpfast.central' has no attribute 'Maen'$"):
         central.Maen  # noqa: B018

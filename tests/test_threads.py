@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import _threads
-from ldpfast._threads import parallel_map
 
 from .support.cases import each, each_kind
 from .support.errors import raises
 from .support.examples import assert_same
+from .support.internals.shared import parallel_map, thread_pool
 from .support.process import run_python
 
 
@@ -76,7 +75,7 @@ def test_the_number_is_an_integer_of_at_least_one():
 @given(st.integers(0, 3000), st.integers(1, 400), st.integers(1, 9))
 def test_slices_cover_everything_once_in_whole_blocks(n, unit, threads):
     ldp.set_num_threads(threads)
-    slices = parallel_map(lambda start, stop: (start, stop), n, unit, _threads.SMALL)
+    slices = parallel_map(lambda start, stop: (start, stop), n, unit, thread_pool.SMALL)
     assert [start for start, _ in slices] == [0, *(stop for _, stop in slices[:-1])]
     assert slices[-1][1] == n
     assert all(start % unit == 0 for start, _ in slices)
@@ -86,18 +85,18 @@ def test_slices_cover_everything_once_in_whole_blocks(n, unit, threads):
 
 def test_small_inputs_stay_on_the_calling_thread():
     ldp.set_num_threads(4)
-    assert parallel_map(lambda start, stop: (start, stop, threading.get_ident()), 1000, 1, _threads.SMALL - 1) == [
+    assert parallel_map(lambda start, stop: (start, stop, threading.get_ident()), 1000, 1, thread_pool.SMALL - 1) == [
         (0, 1000, threading.get_ident())
     ]
-    assert _threads._pool is None
+    assert thread_pool._pool is None
     ldp.L2Ball(3, 1.0).privatize(np.zeros((100, 3)))
-    assert _threads._pool is None
+    assert thread_pool._pool is None
 
 
 def test_one_thread_makes_no_pool():
     ldp.set_num_threads(1)
     ldp.Warner(1.0).privatize(np.zeros(1 << 19, np.uint8))
-    assert _threads._pool is None
+    assert thread_pool._pool is None
 
 
 def test_large_inputs_are_divided_among_several_threads():
@@ -108,7 +107,7 @@ def test_large_inputs_are_divided_among_several_threads():
         together.wait()
         return threading.get_ident()
 
-    assert len(set(parallel_map(work, 9, 1, _threads.SMALL))) == 3
+    assert len(set(parallel_map(work, 9, 1, thread_pool.SMALL))) == 3
 
 
 class SentinelError(Exception):
@@ -126,10 +125,10 @@ def test_the_first_exception_is_raised_after_all_slices_have_ended(failing):
             raise SentinelError(start)
 
     with pytest.raises(SentinelError) as caught:
-        parallel_map(work, 3, 1, _threads.SMALL)
+        parallel_map(work, 3, 1, thread_pool.SMALL)
     assert caught.value.args == (min(failing),)
     assert sorted(finished) == [0, 1, 2]
-    assert parallel_map(lambda start, stop: start, 3, 1, _threads.SMALL) == [0, 1, 2]  # the pool still works
+    assert parallel_map(lambda start, stop: start, 3, 1, thread_pool.SMALL) == [0, 1, 2]  # the pool still works
 
 
 def test_an_invalid_record_in_the_slice_of_another_thread_is_reported(threads):

@@ -11,7 +11,8 @@ from dp_accounting.pld import common, privacy_loss_distribution, privacy_loss_me
 
 import ldpfast as ldp
 from ldpfast import privacy
-from ldpfast.privacy._loss_grid import LossGrid
+
+from ..support.internals.privacy import loss_grid
 
 
 @pytest.mark.claim("Composition agrees with the loss distributions of dp-accounting.", "Composition and audits")
@@ -35,7 +36,7 @@ def test_rounds_agree_with_dp_accounting(epsilon, n, rounds):
     def curve(at):
         return float(privacy.shuffled_delta(mechanism, n, at))
 
-    grid = LossGrid.of_curves(curve, curve, epsilon, 2000)
+    grid = loss_grid.LossGrid.of_curves(curve, curve, epsilon, 2000)
     losses = (np.arange(len(grid.masses)) - 2000) * grid.step
     some = grid.masses > 1e-40
     upper = np.log(grid.masses[some])

@@ -13,9 +13,9 @@ import ldpfast as ldp
 from ldpfast import analysis, designs
 from ldpfast.analysis._answer_design import AnswerDesign
 from ldpfast.analysis._mixture import Mixture
-from ldpfast.analysis._rows import Rows
 
 from ..support.cases import each
+from ..support.internals.analysis import Rows
 from ..support.statistics import assert_coverage
 from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, logistic
 

@@ -8,9 +8,10 @@ from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from ldpfast import analysis, designs
-from ldpfast.analysis._profile import Plane, _crossing
+from ldpfast.analysis._profile import _crossing
 from ldpfast.results import DoubtfulWarning
 
+from ..support.internals.analysis import Plane
 from ..support.statistics import assert_coverage
 from .populations import FORCED, THREE, binary
 

@@ -16,10 +16,10 @@ import statsmodels.api as sm
 import ldpfast as ldp
 from ldpfast import analysis, designs
 from ldpfast.analysis._likelihood import Likelihood
-from ldpfast.analysis._rows import Rows
 
 from ..support.cases import each
 from ..support.errors import raises
+from ..support.internals.analysis import Rows
 from ..support.statistics import assert_coverage
 from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, binary, logistic
 

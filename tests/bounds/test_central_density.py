@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpfast import bounds
-from ldpfast.bounds import _central_density
-from ldpfast.bounds._central_privacy import CentralPrivacy
+
+from ..support.internals.bounds import central_privacy
+from ..support.modules import module_of
+
+inside = module_of(bounds.central_density)
 
 
 def test_lower_bound_constants():
@@ -44,7 +47,7 @@ def test_best_number_of_cells(n, a):
     for d in (1, 3):
         m = np.arange(2.0, n ** (1 / (d + 2)) * 2 + 5)
         risk = (m**d - 1) / n + 8 * m ** (2 * d) / (n * a) ** 2 + d / (12 * m**2)
-        best = float(_central_density._cells(np.array(n), np.array(a), np.array(float(d))))
+        best = float(inside._cells(np.array(n), np.array(a), np.array(float(d))))
         assert best == pytest.approx(min(d / 12, risk.min()), rel=1e-9)
 
 
@@ -54,7 +57,7 @@ def test_tents_give_the_lower_bound(n, epsilon):
 
     The bound of the Hellinger distance belongs to the coarsest tents, and costs up to 2 %.
     """
-    x, best, privacy = (np.arange(20_160) + 0.5) / 20_160, 0.0, CentralPrivacy("", "pure", epsilon, 0.0)
+    x, best, privacy = (np.arange(20_160) + 0.5) / 20_160, 0.0, central_privacy.CentralPrivacy("", "pure", epsilon, 0.0)
     for m in range(2, 50, 2):
         width = 1 / m
         tent = np.minimum(x % width, width - x % width) * np.where((x // width) % 2 == 0, 1, -1)

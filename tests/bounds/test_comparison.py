@@ -10,10 +10,12 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import bounds, central, estimation
-from ldpfast.bounds import _comparison
 
 from ..support.cases import each
+from ..support.modules import module_of
 from ..support.problems import LOCAL_ARGUMENTS
+
+inside = module_of(bounds.compare)
 
 
 @pytest.mark.claim("No mechanism has a smaller error than the lower bound of its problem.", "Estimates")
@@ -158,7 +160,7 @@ def test_a_mean_with_a_finite_moment_accepts_no_mechanisms():
 def test_curves_hold_the_errors_of_the_tables():
     """The error is NaN if a mechanism rejects the epsilon."""
     n, epsilon = np.array([1000.0, 2000.0, 3000.0]), np.array([0.5, 1.0, 200.0])
-    found = _comparison.curves("multinomial", n, epsilon, k=4)
+    found = inside.curves("multinomial", n, epsilon, k=4)
     for at in (0, 1):
         for row in bounds.compare("multinomial", int(n[at]), float(epsilon[at]), k=4).rows:
             assert found[row.mechanism][at] == row.error

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpfast import bounds, estimation
-from ldpfast.bounds import _density, _tools
-from ldpfast.bounds._testing_methods import chi_factor, tv_from_kl
 
 from ..support.cases import each
+from ..support.internals.bounds import chi_factor, tools, tv_from_kl
+from ..support.modules import module_of
 from ..support.simulation import assert_mean_error_between
+
+inside = module_of(bounds.density)
 
 PEOPLE, EPSILONS, RADII = st.floats(1.0, 1e9), st.floats(1e-3, 40), st.floats(0.01, 100)
 
@@ -25,8 +27,8 @@ def test_best_number_of_terms(n, a, beta, c):
     noise = 2 / math.tanh(a / 2) ** 2 / n
     middle = (2 * beta * c**2 / (math.pi * noise)) ** (1 / (2 * beta + 2))
     k = np.arange(1.0, min(4 * middle + 12, 60_000), 2)
-    risks = noise * k * _tools.half_space(k) ** 2 + c**2 * (k + 1) ** (-2 * beta)
-    best = float(_density._series_risk(np.array(n), np.array(a), np.array(beta), np.array(c)))
+    risks = noise * k * tools.half_space(k) ** 2 + c**2 * (k + 1) ** (-2 * beta)
+    best = float(inside._series_risk(np.array(n), np.array(a), np.array(beta), np.array(c)))
     assert best == pytest.approx(min(c**2, risks.min()), rel=1e-9)
 
 
@@ -36,7 +38,7 @@ def test_best_number_of_bins(n, a, c):
     bins = np.arange(2.0, min(65_536, 4 * (c**2 * n) ** (1 / 3) + 10))
     v = 1 / (4 * math.sinh(a / 4) ** 2)
     best = min(c**2 / 12, (c**2 / (12 * bins**2) + (bins - 1 + bins**2 * v) / n).min())
-    assert float(_density._histogram_risk(np.array(n), np.array(a), np.array(c))) == pytest.approx(best, rel=1e-9)
+    assert float(inside._histogram_risk(np.array(n), np.array(a), np.array(c))) == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.parametrize("n, epsilon, slope", [(30.0, 1.0, 1.0), (1e3, 0.3, 5.0), (1e4, 1.0, 2.0), (3e3, 3.0, 2.0)])
@@ -48,7 +50,7 @@ def test_tents_give_the_lower_bound(n, epsilon, slope):
         width = 1 / m
         tent = np.minimum(x % width, width - x % width) * np.where((x // width) % 2 == 0, 1, -1)
         square = np.mean(np.where(x < 2 * width, tent, 0) ** 2)  # of one pair with slope 1
-        for s in _density.FEW_DISTANCES:
+        for s in inside.FEW_DISTANCES:
             divergence = max(2 * s**2, -math.log(1 - s**2))  # at which the total variation is s
             few = (
                 divergence / (n * capacity * 8 * square / m),

@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 import ldpfast as ldp
 from ldpfast import bounds
+from ldpfast.reports import recipe_of
 
 from ..support.cases import each
 
@@ -39,7 +40,7 @@ def best_information(epsilon: float, bins: int) -> float:
 
 def bit_variance(epsilon: float) -> float:
     """Return the variance per person from one threshold bit at the mean, from the integers of its coin."""
-    p = float(ldp.Bins((0.0,), epsilon)._coin.p)
+    p = float(recipe_of(ldp.Bins((0.0,), epsilon)).coin.p)
     slope = (2 * p - 1) * stats.norm.pdf(0)
     return 0.25 / slope**2
 

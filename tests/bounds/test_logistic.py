@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from ldpfast import bounds
-from ldpfast.bounds import _logistic, _tools
-from ldpfast.bounds._testing_methods import tv_from_kl
 
+from ..support.internals.bounds import tools, tv_from_kl
+from ..support.modules import module_of
 from ..support.simulation import assert_mean_error_between, run_ignoring_small_samples
+
+inside = module_of(bounds.logistic)
 
 
 @pytest.mark.parametrize("n, epsilon", [(1e2, 0.5), (1e4, 0.5), (1e6, 2.0)])
@@ -21,7 +23,7 @@ def test_tilted_rows_give_the_lower_bound(n, epsilon):
     Scores are orthogonal with variance 4 sinh(t / 2)^2. The divergence across an edge is t tanh(t / 2), at most half of
     the variance. The bound for two coefficients is at most the largest of the bounds for t <= 1/2, and loses at most 15 %.
     """
-    best, capacity = 0.0, min(float(_tools.capacity(np.array(epsilon))), math.tanh(epsilon / 2) ** 2)
+    best, capacity = 0.0, min(float(tools.capacity(np.array(epsilon))), math.tanh(epsilon / 2) ** 2)
     for t in (0.1, 0.5, 1.0, *np.geomspace(1e-4, 0.5, 300)):
         grid = np.array([(y, x1, x2) for y in (-1, 1) for x1 in (-1, 1) for x2 in (-1, 1)], float)
 
@@ -45,7 +47,7 @@ def test_tilted_rows_give_the_lower_bound(n, epsilon):
             best = max(best, 2 * t**2 * (1 - tv))
     lower = float(bounds.logistic(n, 2, epsilon).lower)
     assert 0.85 * best <= lower <= best * (1 + 1e-3)
-    np.testing.assert_allclose(_logistic.CURVATURE, 0.75 * math.exp(1) / (1 + math.exp(1)) ** 2)
+    np.testing.assert_allclose(inside.CURVATURE, 0.75 * math.exp(1) / (1 + math.exp(1)) ** 2)
 
 
 @pytest.mark.long
@@ -56,7 +58,7 @@ def test_gradient_descent_errs_between_the_bounds():
     for _ in range(runs):
         rows = rng.choice([-1.0, 1.0], (n, d))
         y = rng.random(n) < 1 / (1 + np.exp(-rows @ truth))
-        protocol = _logistic.least_curvature_descent(d, a)
+        protocol = inside.least_curvature_descent(d, a)
         errors.append(((run_ignoring_small_samples(protocol, rows, y.astype(float), rng=rng) - truth) ** 2).sum())
     assert_mean_error_between(bounds.logistic(n, d, a), errors, near=0.001)
 

@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from ldpfast import bounds
-from ldpfast.bounds import _testing_methods
 
 from ..support.cases import each
+from ..support.internals.bounds import chi_factor, forward_factor, largest_square, methods
 from ..support.random_channels import (
     bayes_risk,
     divergences,
@@ -126,19 +126,19 @@ def test_largest_square_is_the_maximum_over_signs():
         functionals = rng.normal(size=(rng.integers(1, 5), rng.integers(1, 8)))
         signs = np.array(list(itertools.product([-1, 1], repeat=functionals.shape[1])))
         slow = ((signs @ functionals.T) ** 2).sum(axis=1).max()
-        assert _testing_methods.largest_square(functionals) == pytest.approx(slow, rel=1e-12)
+        assert largest_square(functionals) == pytest.approx(slow, rel=1e-12)
         inside = rng.uniform(-1, 1, (200, functionals.shape[1]))
         assert ((inside @ functionals.T) ** 2).sum(axis=1).max() <= slow
-    many = rng.normal(size=(3, _testing_methods.MAX_SYMBOLS + 4))
+    many = rng.normal(size=(3, methods.MAX_SYMBOLS + 4))
     signs = rng.choice([-1, 1], (2000, many.shape[1]))
-    assert ((signs @ many.T) ** 2).sum(axis=1).max() <= _testing_methods.largest_square(many)
-    assert _testing_methods.largest_square(np.zeros((2, 3))) == 0
+    assert ((signs @ many.T) ** 2).sum(axis=1).max() <= largest_square(many)
+    assert largest_square(np.zeros((2, 3))) == 0
 
 
 def test_divergence_factors_are_continuous_and_increasing():
     """The series for small epsilon agrees with the closed form."""
     a = np.array([1e-9, 9.99e-4, 1.001e-3, 1e-2, 1.0, 50.0])
-    for factor in (_testing_methods.chi_factor, _testing_methods.forward_factor):
+    for factor in (chi_factor, forward_factor):
         values = factor(a)
         assert values[0] == pytest.approx(0.5, abs=1e-8)
         assert (np.diff(values) > 0).all()

@@ -17,10 +17,10 @@ from ldpfast import bounds
 from ldpfast.domains import Categories, Interval
 from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.mechanisms import Gradient, LaplaceOneHot
-from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.reports import Codes, Vectors
 
 from ..support.cases import each
+from ..support.internals.mechanisms import LaplaceResidue
 from ..support.problems import ARGUMENTS
 from ..support.process import run_python
 
@@ -224,7 +224,7 @@ def test_a_design_that_was_given_is_kept():
         replace(Frequencies(300, 1.0, mechanism="subset"), epsilon=5.0)
 
 
-@each("make", [CHOSEN[0], CHOSEN[1], CHOSEN[4]])
+@pytest.mark.parametrize("make", [CHOSEN[0], CHOSEN[1], CHOSEN[4]])
 def test_epsilon_for_does_not_depend_on_the_epsilon_of_the_mechanism(make):
     n = bounds.sample_size(make(2.0), 0.05)
     found = [bounds.epsilon_for(make(epsilon), 0.05, n=n) for epsilon in (0.3, 9.0)]

@@ -12,10 +12,10 @@ from scipy import optimize
 
 from ldpfast import bounds
 from ldpfast._formulas import half_space_constants
-from ldpfast.bounds import _testing_methods, _tools
 from ldpfast.mechanisms._half_space import half_space_constant
 
 from ..support.cases import each
+from ..support.internals.bounds import forward_factor, tools
 from ..support.random_channels import random_channel
 
 
@@ -25,14 +25,14 @@ def test_half_space_constants_of_arrays():
         half_space_constants(dims.astype(float)), [half_space_constant(int(d)) for d in dims], rtol=1e-12
     )
     odd = [half_space_constant(int(d) + (d % 2 == 0)) for d in dims]
-    np.testing.assert_allclose(_tools.half_space(dims.astype(float)), odd, rtol=1e-12)
+    np.testing.assert_allclose(tools.half_space(dims.astype(float)), odd, rtol=1e-12)
 
 
 @each("moment", [1.05, 1.5, 2.0, 3.5, 60.0])
 @each("noise, spread", [(1e-6, 0.0), (1e-2, 1e-3), (3.0, 0.1), (1e-9, 1e-5)])
 def test_best_clipping_is_the_minimum_over_thresholds(moment, noise, spread):
     spread = spread if moment < 2 else 0.0
-    constant = float(_tools.clipping(np.array(moment)))
+    constant = float(tools.clipping(np.array(moment)))
 
     def error(log_threshold):
         threshold = math.exp(log_threshold)
@@ -40,7 +40,7 @@ def test_best_clipping_is_the_minimum_over_thresholds(moment, noise, spread):
 
     found = optimize.minimize_scalar(error, bounds=(-6, 300), method="bounded", options={"xatol": 1e-10}).fun
     grid = min(error(t) for t in np.linspace(-6, 60, 20_001))
-    best = float(_tools.best_clipping(np.array(noise), np.array(spread), np.array(moment)))
+    best = float(tools.best_clipping(np.array(noise), np.array(spread), np.array(moment)))
     assert best <= min(found, grid) * (1 + 1e-9)
     assert best >= grid * (1 - 1e-3)
 
@@ -58,13 +58,11 @@ def test_capacity_bounds_the_divergences_of_random_channels(epsilon):
         m = p @ channel
         total = sum((m * np.log(m / (other @ channel))).sum() for other in across)
         variance = 4 * d**2 / (1 - d**2)
-        assert total <= float(_tools.capacity(a)) * variance * (1 + 1e-9)
+        assert total <= float(tools.capacity(a)) * variance * (1 + 1e-9)
         flat = channel.mean(axis=0)
         single = [((1 + d * sign * corners[:, j]) / 8) @ channel for j in range(3) for sign in (1, -1)]
         information = np.mean([(s * np.log(s / flat)).sum() for s in single])
-        factor = min(
-            float(_testing_methods.forward_factor(a)) * math.sinh(epsilon / 2) ** 2, math.expm1(epsilon) ** 2 / 4
-        )
+        factor = min(float(forward_factor(a)) * math.sinh(epsilon / 2) ** 2, math.expm1(epsilon) ** 2 / 4)
         assert information <= factor * d**2 / 3 * (1 + 1e-9)
 
 

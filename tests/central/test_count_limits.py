@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpfast import _coins
 from ldpfast.central import histogram_density
 from ldpfast.central._count_limits import NoisyCounts
 
 from ..support.cases import each
+from ..support.internals.shared import coin_integers
 
 
 def noise_of(rate, reach):
@@ -78,7 +78,11 @@ def test_projected_shares_have_the_intervals_of_the_released_ones():
     projected = rough.project()
     assert np.array_equal(rough.interval(), projected.interval())
     assert (rough._names()[0], projected._names()[0]) == ("share", "projected share, and share")
-    assert rough.rule.rate == pytest.approx(0.05, rel=1e-12) == float(_coins.geometric(0.1, 2, 1, 2).rate_and_error[0])
+    assert (
+        rough.rule.rate
+        == pytest.approx(0.05, rel=1e-12)
+        == float(coin_integers.geometric(0.1, 2, 1, 2).rate_and_error[0])
+    )
 
 
 def test_tests_and_differences_use_the_limits():

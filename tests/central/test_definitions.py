@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast.central._definitions import SMOOTHING, definition_of, discrete_delta
-from ldpfast.central._noise import FINE, SumGrid
 from ldpfast.privacy import gaussian_delta
 
 from ..support import reference
 from ..support.cases import each
 from ..support.discrete_gaussian import hockey_stick, weights
 from ..support.geometric import rate_and_error
+from ..support.internals.central import FINE, SMOOTHING, SumGrid, definition_of, discrete_delta
+from ..support.internals.shared import coin_integers
 
 # Laplace noise --------------------------------------------------------------------------------------------------------
 
@@ -54,12 +53,12 @@ def test_variance_of_laplace_noise(dim):
 def test_the_release_of_a_number_keeps_its_loss_by_enumeration(steps, epsilon):
     """Exact loss of all pairs of sums at most a diameter apart, for all offsets of a coarse grid with narrow coins."""
     grid, width = SumGrid(1, 2 * FINE // steps), 16
-    with localcontext(_coins.CONTEXT):
+    with localcontext(coin_integers.CONTEXT):
         rate, count = Decimal(epsilon) / grid.span, 1
         while 1 << count < grid.span:
             count += 1
-        groups, carry = _coins.geometric_integers(rate, count, width)
-        eta = _coins.geometric_error(groups, carry, count, width, rate)
+        groups, carry = coin_integers.geometric_integers(rate, count, width)
+        eta = coin_integers.geometric_error(groups, carry, count, width, rate)
         pmf = reference.geometric_distribution(groups, carry, width, 4)
         limit = (rate * grid.span + eta).exp() * (1 + Decimal("1e-60"))
         reach = len(pmf) - 2 * grid.span
@@ -122,7 +121,7 @@ def test_the_smooth_loss_of_theorem_2_is_at_most_epsilon(dim, epsilon):
 
 def test_coins_with_large_errors_are_refused_for_smooth_privacy():
     definition, grid = definition_of("smooth", 1.0, 0.0), SumGrid.of(2, 16)
-    coins = _coins.geometric(1.5, grid.l1, grid.span, 2)
+    coins = coin_integers.geometric(1.5, grid.l1, grid.span, 2)
     with pytest.raises(ValueError, match=r"epsilon must be smaller for privacy='smooth' and 2 coordinates, got 1\.0"):
         definition._loss(grid, coins)
 

@@ -12,13 +12,15 @@ import pytest
 from scipy import optimize
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast.central import CubeHistogram, _cube_histogram, histogram_density
-from ldpfast.central._cube_histogram import best_bins
+from ldpfast.central import CubeHistogram, histogram_density
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.shared import coin_integers
+from ..support.modules import module_of
 from ..support.statistics import normal_margin
+
+inside = module_of(histogram_density)
 
 # Privacy --------------------------------------------------------------------------------------------------------------
 
@@ -26,7 +28,7 @@ from ..support.statistics import normal_margin
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 20.0])
 def test_loss_of_two_counts_that_change_by_one(epsilon):
     """Exact loss of the coins in use over every pair of reports up to two carries; beyond them the ratios repeat."""
-    coins = _coins.geometric(epsilon, 2, 1, 2)
+    coins = coin_integers.geometric(epsilon, 2, 1, 2)
     pmf = reference.geometric_distribution(coins.groups, coins.carry, 128, 3)
     noise = {n: pmf[n if n >= 0 else -1 - n] for n in range(-len(pmf), len(pmf))}
     steps = [noise[n] / noise[n - 1] for n in range(-len(pmf) + 1, len(pmf))]
@@ -44,12 +46,12 @@ def test_a_replaced_record_changes_two_counts_by_one():
     rng = np.random.default_rng(1)
     for dim, bins in ((1, 7), (2, 4), (3, 3)):
         x = rng.uniform(-0.2, 1.2, (50, dim))
-        before = _cube_histogram._counts(x, bins, dim, "raise")
+        before = inside._counts(x, bins, dim, "raise")
         assert before.sum() == 50
         for value in (0.0, 1.0, -5.0, 9.0, 1 / bins, np.nextafter(1, 0), np.nan, np.inf):
             y = x.copy()
             y[rng.integers(50)] = value
-            moved = _cube_histogram._counts(y, bins, dim, "center") - before
+            moved = inside._counts(y, bins, dim, "center") - before
             assert np.abs(moved).sum() in (0, 2)
             assert moved.sum() == 0
 
@@ -75,9 +77,9 @@ def test_shares_are_unbiased_with_the_stated_error(dim):
     Detects an error of the variance of 25 %.
     """
     x, reps, bins = np.random.default_rng(3).beta(2, 5, (200, dim)), 1500, 3
-    counts = _cube_histogram._counts(x, bins, dim, "raise").reshape((bins,) * dim)
+    counts = inside._counts(x, bins, dim, "raise").reshape((bins,) * dim)
     values = np.array([histogram_density(x, epsilon=0.8, bins=bins, rng=i).value for i in range(reps)])
-    variance = _coins.geometric(0.8, 2, 1, 2).noise_variance / 200**2
+    variance = coin_integers.geometric(0.8, 2, 1, 2).noise_variance / 200**2
     assert np.abs(values.mean(axis=0) - counts / 200).max() <= normal_margin(2 * counts.size) * math.sqrt(
         variance / reps
     )
@@ -133,7 +135,7 @@ def test_bias_of_the_steepest_density_is_attained():
         density = 1 + 0.8 * (x - 0.5)
         cells = density.reshape(bins, -1)
         lost = np.mean((cells - cells.mean(axis=1, keepdims=True)) ** 2)
-        without = _cube_histogram._risk(bins, 10**15, 1.0, 1, 0.8)
+        without = inside._risk(bins, 10**15, 1.0, 1, 0.8)
         assert lost == pytest.approx(without, rel=1e-6)
 
 
@@ -142,42 +144,41 @@ def test_bias_of_the_steepest_density_is_attained():
 @each("n", [1, 10, 1000, 10**6])
 @each("epsilon", [0.01, 1.0, 10.0])
 def test_best_bins_equals_brute_force(epsilon, n, dim, lipschitz):
-    variance = _coins.geometric(epsilon, 2, 1, 2).noise_variance
+    variance = coin_integers.geometric(epsilon, 2, 1, 2).noise_variance
     most = min(3000, math.floor((1 << 26) ** (1 / dim) + 1e-9))
-    risks = [_cube_histogram._risk(m, n, variance, dim, lipschitz) for m in range(1, most + 1)]
-    best = best_bins(n, epsilon, dim, lipschitz)
+    risks = [inside._risk(m, n, variance, dim, lipschitz) for m in range(1, most + 1)]
+    best = inside.best_bins(n, epsilon, dim, lipschitz)
     assert best < most
     assert best == 1 + int(np.argmin(risks))
     x = np.full((min(n, 50), dim), 0.3)
     if n <= 10:
         found = histogram_density(x[:n] if n < 50 else x, epsilon=epsilon, lipschitz=lipschitz, rng=1)
-        assert found.bins == best_bins(found.n, epsilon, dim, lipschitz)
+        assert found.bins == inside.best_bins(found.n, epsilon, dim, lipschitz)
 
 
 def test_best_bins_at_the_limit_of_cells():
-    assert best_bins(10**15, 10.0, 1, 1e6) <= 1 << 26
-    assert best_bins(10**15, 10.0, 2, 1e9) == 8192
-    assert best_bins(10**15, 10.0, 13, 1e9) == 4
-    assert best_bins(10**15, 10.0, 26, 1e9) == 2
-    assert best_bins(10**15, 10.0, 27, 1e9) == 1
-    assert best_bins(1, 1.0, 5000) == 1
+    assert inside.best_bins(10**15, 10.0, 1, 1e6) <= 1 << 26
+    assert inside.best_bins(10**15, 10.0, 2, 1e9) == 8192
+    assert inside.best_bins(10**15, 10.0, 13, 1e9) == 4
+    assert inside.best_bins(10**15, 10.0, 26, 1e9) == 2
+    assert inside.best_bins(10**15, 10.0, 27, 1e9) == 1
+    assert inside.best_bins(1, 1.0, 5000) == 1
 
 
 def test_counts_of_cells():
     """Both ends belong to the cube, inner edges to the cell above. Records outside are clipped."""
     x = np.array([0.0, 0.25, 0.5, 0.75, 1.0, -3.0, 7.0, np.nextafter(0.25, 0)])
-    assert _cube_histogram._counts(x, 4, 1, "raise").tolist() == [3, 1, 1, 3]
+    assert inside._counts(x, 4, 1, "raise").tolist() == [3, 1, 1, 3]
     plane = np.array([[0.1, 0.9], [0.1, 0.9], [0.6, 0.2]])
-    assert _cube_histogram._counts(plane, 2, 2, "raise").reshape(2, 2).tolist() == [[0, 2], [1, 0]]
+    assert inside._counts(plane, 2, 2, "raise").reshape(2, 2).tolist() == [[0, 2], [1, 0]]
     big = np.random.default_rng(5).random((100_000, 3)).astype(np.float32)
     assert (
-        _cube_histogram._counts(big, 4, 3, "raise").reshape(4, 4, 4)
-        == np.histogramdd(big.astype(float), 4, [(0, 1)] * 3)[0]
+        inside._counts(big, 4, 3, "raise").reshape(4, 4, 4) == np.histogramdd(big.astype(float), 4, [(0, 1)] * 3)[0]
     ).all()
 
 
 def test_huge_records_are_clipped_without_a_warning():
-    assert _cube_histogram._counts(np.array([1.7e308, -1.7e308]), 4, 1, "raise").tolist() == [1, 0, 0, 1]
+    assert inside._counts(np.array([1.7e308, -1.7e308]), 4, 1, "raise").tolist() == [1, 0, 0, 1]
 
 
 def test_dtype_layout_and_order_do_not_matter(tmp_path):
@@ -343,7 +344,7 @@ def test_bad_arguments_of_best_bins():
         ((5, 1.0, 1, 0.0), "lipschitz must be a finite number > 0"),
     ):
         with pytest.raises(ValueError, match=message):
-            best_bins(*arguments)
+            inside.best_bins(*arguments)
 
 
 # The reference --------------------------------------------------------------------------------------------------------
@@ -351,7 +352,7 @@ def test_bad_arguments_of_best_bins():
 
 def test_probabilities_of_the_reference_add_up():
     """The probabilities are exact fractions."""
-    coins = _coins.geometric(1.0, 2, 1, 2)
+    coins = coin_integers.geometric(1.0, 2, 1, 2)
     pmf = reference.geometric_distribution(coins.groups, coins.carry, 128, 2)
     rest = Fraction(coins.carry, 1 << 128) ** 2
     assert sum(pmf) == 1 - rest

@@ -10,21 +10,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpfast._random import open_stream
 from ldpfast.central import (
     Custom,
     Huber,
     Logistic,
     Quantile,
-    _m_psi,
-    _m_sampler,
     m_estimate,
     m_estimate_sample_size,
     quantile_error,
 )
-from ldpfast.central._m_sampler import MonotoneEM, Prior, Uniforms
 
 from ..support.cases import each
+from ..support.internals.central import MonotoneEM, Prior, Uniforms, m_sampler
+from ..support.internals.shared import open_stream
+from ..support.modules import module_of
 from ..support.statistics import ALPHA, hoeffding_radius
 
 continuous = functools.partial(m_estimate, method="continuous", allow_ideal=True)
@@ -162,8 +161,8 @@ def test_draws_follow_the_exact_distribution(psi, data, prior, kappa, acceptance
 
     Also with a coarse envelope, where the shape depends on the rejections.
     """
-    monkeypatch.setattr(_m_sampler, "ACCEPTANCE", acceptance)
-    monkeypatch.setattr(_m_sampler, "SPLITS", 8 if acceptance == 0.9 else 1)
+    monkeypatch.setattr(m_sampler, "ACCEPTANCE", acceptance)
+    monkeypatch.setattr(m_sampler, "SPLITS", 8 if acceptance == 0.9 else 1)
     x, unit, n = np.sort(DATA[data]), Prior(prior, 0.0, 1.0), 8000
     mechanism, draws = MonotoneEM(psi.total(x), kappa, unit), Uniforms(open_stream(11))
     theta = np.sort([mechanism.sample(draws) for _ in range(n)])
@@ -201,7 +200,7 @@ def test_totals_are_sums_over_the_records(psi):
 def test_many_records_are_summed_in_pieces(monkeypatch):
     x = np.linspace(0, 1, 1000)
     expected = Logistic(0.1).total(x)(np.array([0.2, 0.7]))
-    monkeypatch.setattr(_m_psi, "PIECE", 64)
+    monkeypatch.setattr(module_of(Huber), "PIECE", 64)
     np.testing.assert_allclose(Logistic(0.1).total(x)(np.array([0.2, 0.7])), expected, rtol=1e-13)
 
 

@@ -10,13 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldpfast import _coins
-from ldpfast._core.stream import Stream
-from ldpfast.central import Custom, Huber, Logistic, Quantile, _m_grid, m_estimate
-from ldpfast.central._m_grid import FINER, UNITS, PublicGrids, draw
-from ldpfast.central._m_sampler import Prior
+from ldpfast.central import Custom, Huber, Logistic, Quantile, m_estimate
 
 from ..support.cases import each
+from ..support.internals.central import Prior, m_grid
+from ..support.internals.kernels import Stream
+from ..support.internals.shared import coin_integers
 
 PSIS = [
     Huber(0.3),
@@ -43,18 +42,18 @@ LOOKING = {  # at the other entries of their argument, or at their number
 }
 
 
-def slow_sums(grids: PublicGrids, counts: list[int]) -> list[int]:
+def slow_sums(grids: m_grid.PublicGrids, counts: list[int]) -> list[int]:
     """Return the integer sums of psi at the ends of the cells, record by record."""
     low, _ = grids.psi.bounds
     points = grids.prior.lower + (grids.prior.upper - grids.prior.lower) * np.arange(grids.size) / (grids.size - 1)
-    zero, found = int(np.rint(-low * (UNITS / grids.psi.width))), []
+    zero, found = int(np.rint(-low * (m_grid.UNITS / grids.psi.width))), []
     for t, theta in enumerate(grids.thetas):
         total = 0
         for i, count in enumerate(counts):
             x = points[i : i + 1]
             if grids.of_difference:  # psi is computed from the number of steps between record and theta
                 step = (grids.prior.upper - grids.prior.lower) / (len(grids.thetas) - 1)
-                value = grids.psi(0.0, np.array([(t - FINER * i) * step]))
+                value = grids.psi(0.0, np.array([(t - m_grid.FINER * i) * step]))
             else:
                 value = grids.psi(x, theta)
             total += count * (int(grids.integers(value)[0]) - zero)
@@ -65,12 +64,12 @@ def slow_sums(grids: PublicGrids, counts: list[int]) -> list[int]:
 @each("prior", PRIORS, ids=lambda prior: prior.name)
 @each("psi", PSIS, ids=lambda psi: type(psi).__name__)
 def test_sums_are_sums_of_integers_over_the_records(psi, prior):
-    grids = PublicGrids(psi, prior, 6)
+    grids = m_grid.PublicGrids(psi, prior, 6)
     counts = [3, 0, 1, 0, 7, 2]
     assert grids.sums(np.array(counts)).tolist() == slow_sums(grids, counts)
 
 
-def largest_ratio(grids: PublicGrids, numbers: tuple[int, ...], epsilon: float) -> Fraction:
+def largest_ratio(grids: m_grid.PublicGrids, numbers: tuple[int, ...], epsilon: float) -> Fraction:
     """Return the largest ratio of two probabilities of a cell, over all neighboring datasets of these numbers of records."""
     distributions, worst = {}, Fraction(0)
     for n in numbers:
@@ -89,7 +88,7 @@ def largest_ratio(grids: PublicGrids, numbers: tuple[int, ...], epsilon: float) 
 
 def assert_at_most(epsilon: float, ratio: Fraction) -> None:
     """Compare a ratio with e^epsilon, a decimal of 100 digits."""
-    with decimal.localcontext(_coins.CONTEXT):
+    with decimal.localcontext(coin_integers.CONTEXT):
         allowed = Decimal(epsilon).exp()
     assert Decimal(ratio.numerator) <= allowed * Decimal(ratio.denominator)
 
@@ -100,7 +99,7 @@ def assert_at_most(epsilon: float, ratio: Fraction) -> None:
 @each("epsilon", [0.3, 2.0, 9.0])
 def test_the_exact_law_of_all_neighboring_datasets(psi, prior, epsilon):
     """All datasets of 1 to 4 records on 4 points."""
-    worst = largest_ratio(PublicGrids(psi, prior, 4), (1, 2, 3, 4), epsilon)
+    worst = largest_ratio(m_grid.PublicGrids(psi, prior, 4), (1, 2, 3, 4), epsilon)
     assert_at_most(epsilon, worst)
     assert worst > 1
 
@@ -109,30 +108,30 @@ def test_the_exact_law_of_all_neighboring_datasets(psi, prior, epsilon):
 @each("name", LOOKING)
 def test_the_loss_of_a_psi_that_looks_at_other_records(name, prior):
     """All datasets of 20 records on 3 points: up to 5 epsilon if psi gets an array that depends on them."""
-    assert_at_most(1.0, largest_ratio(PublicGrids(Custom(LOOKING[name], -1, 1), prior, 3), (20,), 1.0))
+    assert_at_most(1.0, largest_ratio(m_grid.PublicGrids(Custom(LOOKING[name], -1, 1), prior, 3), (20,), 1.0))
 
 
 def test_the_weights_of_a_step_of_the_width_have_exactly_the_allowed_ratio():
     """A replaced record moves a distance by at most UNITS; a larger move, or a smaller ratio, would break the bound."""
-    grids = PublicGrids(Huber(0.3), PRIORS[0], 4)
+    grids = m_grid.PublicGrids(Huber(0.3), PRIORS[0], 4)
     low, high = (grids.integers(grids.psi(0.0, np.array([d])))[0] for d in (-9.0, 9.0))
-    assert (low, high) == (0, UNITS)
+    assert (low, high) == (0, m_grid.UNITS)
     for epsilon in (0.01, 1.0, 30.0):
-        table = _m_grid.weights(epsilon * (2 / _m_grid.LEVELS), 1 << 12)
-        with decimal.localcontext(_coins.CONTEXT):
+        table = m_grid.weights(epsilon * (2 / m_grid.LEVELS), 1 << 12)
+        with decimal.localcontext(coin_integers.CONTEXT):
             half = (Decimal(epsilon) / 2).exp()
-        for h in range(0, len(table) - _m_grid.LEVELS, 37):
-            ratio = Fraction(int(table[h]), int(table[h + _m_grid.LEVELS]))
+        for h in range(0, len(table) - m_grid.LEVELS, 37):
+            ratio = Fraction(int(table[h]), int(table[h + m_grid.LEVELS]))
             assert Decimal(ratio.numerator) <= half * Decimal(ratio.denominator)
-            if table[h + _m_grid.LEVELS] > 1 << 40:
-                one_more = Fraction(int(table[h]), int(table[h + _m_grid.LEVELS + 1]))
+            if table[h + m_grid.LEVELS] > 1 << 40:
+                one_more = Fraction(int(table[h]), int(table[h + m_grid.LEVELS + 1]))
                 assert Decimal(one_more.numerator) > half * Decimal(one_more.denominator)
 
 
 def test_draws_have_the_probabilities_of_the_masses():
     masses, stream = np.array([1, 0, 1 << 62, 3 << 60, 1 << 61], np.uint64), Stream(bytes(32))
     n = 4000
-    counts = np.bincount([draw(masses, stream) for _ in range(n)], minlength=5)
+    counts = np.bincount([m_grid.draw(masses, stream) for _ in range(n)], minlength=5)
     expected = masses / masses.sum(dtype=float) * n
     assert counts[1] == 0
     assert ((counts - expected) ** 2 / np.maximum(expected, 1e-9))[2:].sum() < 30  # chi-squared, 2 degrees: 3e-7
@@ -225,7 +224,7 @@ def test_a_psi_that_is_not_a_number_is_refused_for_all_records(prior):
             values = super().__call__(x, theta)
             return np.where(values == values.max(), np.nan, values)
 
-    grids = PublicGrids(Broken(0.3), prior, 4)
+    grids = m_grid.PublicGrids(Broken(0.3), prior, 4)
     for counts in ([3, 0, 0, 0], [0, 0, 0, 3], [1, 1, 0, 1]):
         with pytest.raises(ValueError, match="psi must be numbers, got nan"):
             grids.sums(np.array(counts))

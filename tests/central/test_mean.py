@@ -11,13 +11,15 @@ import pytest
 from scipy import stats
 
 import ldpfast as ldp
-from ldpfast.central import _mean_release, mean
-from ldpfast.central._definitions import GaussianDefinition, definition_of
-from ldpfast.central._noise import FINE
+from ldpfast.central import mean
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.central import FINE, definitions
+from ..support.modules import module_of
 from ..support.statistics import ALPHA, assert_counts, assert_coverage, hoeffding_radius, normal_margin
+
+inside = module_of(mean)
 
 DEFINITIONS = {
     "pure": {"epsilon": 1.0},
@@ -32,7 +34,9 @@ MOMENTS = [1.5, 2.0, 4.0, math.inf]
 @pytest.fixture(autouse=True)
 def _cached_noise(monkeypatch):
     """Cache the search for the least variance over many estimates."""
-    monkeypatch.setattr(GaussianDefinition, "noise", functools.lru_cache(GaussianDefinition.noise))
+    monkeypatch.setattr(
+        definitions.GaussianDefinition, "noise", functools.lru_cache(definitions.GaussianDefinition.noise)
+    )
 
 
 # The release ----------------------------------------------------------------------------------------------------------
@@ -49,11 +53,11 @@ def test_the_value_is_the_rounded_exact_sum_plus_noise(privacy, dim):
     """Without the noise of the same stream, the value is within one coarse step of the clipped mean."""
     x, level = records(1000, dim), 1.5
     estimate = mean(x, privacy=privacy, moment=4, radius=2.0, method=level, rng=7, **DEFINITIONS[privacy])
-    noise = definition_of(privacy, **{"delta": 0.0, **DEFINITIONS[privacy]}).noise(dim)
+    noise = definitions.definition_of(privacy, **{"delta": 0.0, **DEFINITIONS[privacy]}).noise(dim)
     stream = ldp._random.open_stream(7)
     rows = x.reshape(-1, dim)
     expected = [sum(column) for column in zip(*(reference.clipped_row(r, level) for r in rows), strict=True)]
-    assert _mean_release.clipped_sum(x, dim, level, "raise").tolist() == expected
+    assert inside.clipped_sum(x, dim, level, "raise").tolist() == expected
     integers = noise.grid.round(np.array(expected, dtype=object), stream)
     unit = noise.grid.step / FINE * level / 1000
     np.testing.assert_array_equal(
@@ -192,7 +196,7 @@ def test_risk_with_a_moment_below_2():
 @each("level", [0.5, 1.0, 2.0, 30.0])
 def test_bias_and_second_moment_of_truncated_rows_are_attained(moment, level):
     """Comparison with a search over two-point distributions, which are extreme under one moment condition."""
-    bias, square = _mean_release._truncated(moment, 1.0, level)
+    bias, square = inside._truncated(moment, 1.0, level)
     t = np.geomspace(0.01, 1000, 20_001)
     probability = np.minimum(1.0, t**-moment)
     worst_bias, worst_square = (
@@ -207,9 +211,9 @@ def test_bias_and_second_moment_of_truncated_rows_are_attained(moment, level):
 
 
 def test_bias_and_second_moment_of_bounded_rows():
-    assert _mean_release._truncated(math.inf, 2.0, 2.0) == (0.0, 4.0)
-    assert _mean_release._truncated(math.inf, 2.0, 0.5) == (1.5, 0.25)
-    assert _mean_release._truncated(math.inf, 2.0, 9.0) == (0.0, 4.0)
+    assert inside._truncated(math.inf, 2.0, 2.0) == (0.0, 4.0)
+    assert inside._truncated(math.inf, 2.0, 0.5) == (1.5, 0.25)
+    assert inside._truncated(math.inf, 2.0, 9.0) == (0.0, 4.0)
     for method in ("optimal", "paper"):
         assert mean([0.5], epsilon=1, moment=math.inf, radius=3, method=method, rng=1).level == 3
 
@@ -249,7 +253,7 @@ def test_noise_is_the_standard_deviation_of_repeated_releases(privacy, noise, di
     options = {"privacy": privacy, "noise": noise, "moment": 4, "radius": 2.0, **DEFINITIONS[privacy]}
     found = [mean(x, rng=i, **options) for i in range(reps)]
     values = np.array([np.atleast_1d(e.value) for e in found])
-    clipped = _mean_release.clipped_sum(x, dim, found[0].level, "raise") / FINE * found[0].level / 50
+    clipped = inside.clipped_sum(x, dim, found[0].level, "raise") / FINE * found[0].level / 50
     error = values - clipped.astype(float)
     n = error.size
     assert np.mean(error**2) == pytest.approx(found[0].noise ** 2, rel=normal_margin(2) * math.sqrt(5.5 / n) + 1e-3)
@@ -430,7 +434,7 @@ def test_extreme_parameters_give_a_finite_value_or_an_error(change):
 def test_rows_are_clipped_at_the_smallest_and_largest_levels(level, size):
     """No square underflows or overflows."""
     row = np.array([[0.6, -0.8]]) * min(size * level, 1e300)
-    found = [int(v) for v in _mean_release.clipped_sum(row, 2, level, "raise")]
+    found = [int(v) for v in inside.clipped_sum(row, 2, level, "raise")]
     assert found == [round(0.6 * min(size, 1) * FINE), round(-0.8 * min(size, 1) * FINE)]
 
 

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldpfast._core import tally
-from ldpfast._core.stream import Stream
-from ldpfast._random import open_stream
-from ldpfast.central._noise import FINE, BallNoise, SumGrid, _precise_root
+from ldpfast.central._noise import _precise_root
 from ldpfast.privacy import Guarantee
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.central import SumGrid, noise
+from ..support.internals.kernels import Stream, tally
+from ..support.internals.shared import open_stream
 from ..support.keys import FIXED_KEY
 from ..support.statistics import ALPHA, bernstein_radius
 
@@ -95,7 +95,7 @@ def test_rounding_can_add_a_whole_step():
     """The nominal sensitivity is too small, because the rounded sum can move by one more step."""
     grid = SumGrid(1, 1 << 39)
     moved = max(
-        abs(grid.round([s + 2 * FINE], Stream(bytes([i] * 32)))[0] - grid.round([s], Stream(bytes([i] * 32)))[0])
+        abs(grid.round([s + 2 * noise.FINE], Stream(bytes([i] * 32)))[0] - grid.round([s], Stream(bytes([i] * 32)))[0])
         for i in range(64)
         for s in (1, 12345678901)
     )
@@ -132,7 +132,7 @@ def test_sums_are_clamped_before_the_noise_is(dim):
 @pytest.mark.parametrize("dim", [1, 2, 5])
 def test_the_variance_of_noise_in_a_ball(dim):
     """Density proportional to exp(-|w| / s): the mean of |w|^2 is dim (dim + 1) s^2. Detects a factor of 1.15."""
-    made, runs = BallNoise.of(dim, Guarantee("local", 1.0)), 4000
+    made, runs = noise.BallNoise.of(dim, Guarantee("local", 1.0)), 4000
     stream = open_stream(7)
     squares = np.array([(made.add(np.zeros(dim, object), 1, stream) ** 2).mean() for _ in range(runs)])
     assert made.variance == pytest.approx((dim + 1) * float(made.scale) ** 2, rel=1e-12)

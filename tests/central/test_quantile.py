@@ -14,15 +14,18 @@ import pytest
 from scipy import stats
 
 import ldpfast as ldp
-from ldpfast._core import order
-from ldpfast._random import open_stream
-from ldpfast.central import _quantile, median, quantile
-from ldpfast.central._public_grid import SIZE, PublicGrid
+from ldpfast.central import median, quantile
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.central import SIZE, PublicGrid
+from ..support.internals.kernels import order
+from ..support.internals.shared import open_stream
 from ..support.memory import peak_memory
+from ..support.modules import module_of
 from ..support.statistics import ALPHA
+
+inside = module_of(quantile)
 
 EPSILONS = [1e-4, 0.1, 0.5, 1.0, 3.0, 10.0, 50.0]
 
@@ -39,14 +42,14 @@ def exp_below(epsilon: float, divisor: int = 1) -> Fraction:
 
 def floored_weights(epsilon: float, n: int, top: int = 1 << 62) -> list[int]:
     """Return a wrong table, where each weight is rounded down."""
-    ratio, table = _quantile._ratio(epsilon), [top]
+    ratio, table = inside._ratio(epsilon), [top]
     for _ in range(2 * n + 1):
         table.append(table[-1] * ratio >> 64)
     return table
 
 
 def rounded_up_weights(epsilon: float, n: int, top: int = 1 << 62) -> list[int]:
-    ratio, table = _quantile._ratio(epsilon), [top]
+    ratio, table = inside._ratio(epsilon), [top]
     for _ in range(2 * n + 1):
         table.append(-(-table[-1] * ratio >> 64))
     return table
@@ -55,11 +58,11 @@ def rounded_up_weights(epsilon: float, n: int, top: int = 1 << 62) -> list[int]:
 @each("epsilon", [1e-18, 1e-9, *EPSILONS, 200.0, 1e4])
 def test_a_half_rank_costs_a_quarter_of_epsilon(epsilon):
     """Each weight is at most exp(epsilon / 4) times the next, exactly. The ratio is the smallest sufficient integer."""
-    ratio = _quantile._ratio(epsilon)
+    ratio = inside._ratio(epsilon)
     with localcontext(prec=120):
         exact = (-Decimal(epsilon) / 4).exp() * (1 << 64)
         assert ratio - 1 < exact <= ratio
-    table = [int(w) for w in _quantile.weights(epsilon, 3000)]
+    table = [int(w) for w in inside.weights(epsilon, 3000)]
     assert all(0 < b < a for a, b in itertools.pairwise(table))
     assert all(Fraction(a, b) <= exp_below(epsilon, 4) for a, b in itertools.pairwise(table))
     assert table == rounded_up_weights(epsilon, 3000)[: len(table)]
@@ -72,10 +75,10 @@ def test_weights_of_many_records_are_as_many_as_decrease(n):
     """They exceed the room of the first table, with an epsilon so small that all distances have weights, and a larger one."""
     for epsilon in (1e-4, 2e-3):
         room = np.empty(2 * n + 2, np.uint64)
-        used = order.weights(_quantile._ratio(epsilon), room)
+        used = order.weights(inside._ratio(epsilon), room)
         assert (used == 2 * n + 2) == (epsilon == 1e-4)
         assert used > 1 << 16
-        np.testing.assert_array_equal(_quantile.weights(epsilon, n), room[:used])
+        np.testing.assert_array_equal(inside.weights(epsilon, n), room[:used])
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
@@ -86,7 +89,7 @@ def test_weights_rounded_down_exceed_the_budget_of_a_half_rank(epsilon):
 
 @pytest.mark.parametrize("epsilon", [1e19, 1e300])
 def test_no_weight_is_zero(epsilon):
-    assert _quantile.weights(epsilon, 3).min() > 0
+    assert inside.weights(epsilon, 3).min() > 0
 
 
 def datasets(n: int, size: int):
@@ -116,7 +119,7 @@ def worst_loss(n: int, size: int, target: int, table) -> Fraction:
 @each("n, size", [(1, 6), (2, 6), (3, 5), (4, 4), (5, 3)])
 def test_the_loss_is_at_most_epsilon_on_all_neighboring_datasets(n, size, epsilon):
     """The table in use, for all targets, in integers only."""
-    table = [int(w) for w in _quantile.weights(epsilon, n)]
+    table = [int(w) for w in inside.weights(epsilon, n)]
     for target in range(2 * n + 1):
         assert worst_loss(n, size, target, table) <= exp_below(epsilon)
 
@@ -162,7 +165,7 @@ def test_the_loss_is_at_most_epsilon_with_totals_of_the_kernel(seed):
     """Probabilities of points near records and between them, on the grid of 2^32 points, for neighboring datasets."""
     rng = np.random.default_rng(seed)
     n, epsilon = int(rng.integers(1, 40)), float(rng.choice([0.3, 2.0, 20.0]))
-    table = _quantile.weights(epsilon, n)
+    table = inside.weights(epsilon, n)
     spots = rng.choice([0, 1, 7, 2**31, 2**32 - 2, 2**32 - 1], n)
     x = np.where(rng.random(n) < 0.5, spots, rng.integers(0, SIZE, n)).astype(np.uint64)
     for target in sorted({0, n // 2, n, 2 * n - 1, 2 * n}):
@@ -243,7 +246,7 @@ def test_values_follow_the_distribution(q, x, prior):
     Single points have probabilities of 2^-32. Detects 15 % of a probability of 1/5.
     """
     epsilon, n, reps = 2.0, len(x), 4000
-    grid, table = PublicGrid(0.0, 1.0, prior), _quantile.weights(2.0, n)
+    grid, table = PublicGrid(0.0, 1.0, prior), inside.weights(2.0, n)
     z, target = np.sort(grid.indices(np.array(x), "raise")).astype(int), round(2 * n * q)
     cuts = sorted({0, *z.tolist(), *(v + 1 for v in z.tolist() if v + 1 < SIZE)})
     probabilities = np.array(
@@ -346,8 +349,8 @@ def test_large_epsilon_gives_nearly_the_exact_quantile():
 def test_the_table_grows_up_to_the_size_of_the_data():
     """The table grows beyond its first 2^16 entries."""
     n = 50_000
-    assert len(_quantile.weights(1e-6, n)) == 2 * n + 2
-    assert len(_quantile.weights(1e-3, 10**6)) < 2 * 10**6
+    assert len(inside.weights(1e-6, n)) == 2 * n + 2
+    assert len(inside.weights(1e-3, 10**6)) < 2 * 10**6
     x = np.random.default_rng(5).random(n)
     assert 0 <= median(x, epsilon=1e-6, lower=0, upper=1, rng=1).value <= 1
 
@@ -474,13 +477,13 @@ def test_points_that_are_left_out_have_the_last_weight(monkeypatch):
         windows.append(order.masses(near, low, size, twice_target, table))
         return 0
 
-    monkeypatch.setattr(_quantile, "order", SimpleNamespace(choose=chosen, masses=order.masses, weights=order.weights))
+    monkeypatch.setattr(inside, "order", SimpleNamespace(choose=chosen, masses=order.masses, weights=order.weights))
     rng = np.random.default_rng(3)
     for n in (1, 2, 5, 12):
         points = rng.integers(0, 1 << 31, n).astype(np.uint32)
         for away in (1, 2, 3, 4, 7, 30):
             table = np.array([1 << 40 - h for h in range(away)], np.uint64)
             for twice_target in range(2 * n + 1):
-                _quantile.choose(points, twice_target, table, open_stream(1))
+                inside.choose(points, twice_target, table, open_stream(1))
                 whole = order.masses(np.sort(points).astype(np.uint64), 0, SIZE, twice_target, table)
                 assert windows[-1] == whole, (n, away, twice_target)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpfast._core.stream import StreamId
-from ldpfast._random import open_stream
 from ldpfast.central import _rounded_noise as rounded
-from ldpfast.central._noise import BallNoise
 from ldpfast.privacy import Guarantee
 
+from ..support.internals.central import BallNoise
+from ..support.internals.kernels import StreamId
+from ..support.internals.shared import open_stream
 from ..support.statistics import ALPHA, assert_counts, bernstein_radius, hoeffding_radius, normal_margin
 
 USE = StreamId.SMOOTH_SENSITIVITY

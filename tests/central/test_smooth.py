@@ -12,21 +12,14 @@ import pytest
 from scipy import stats
 
 from ldpfast import central
-from ldpfast._random import open_stream
-from ldpfast.central._public_grid import SIZE, PublicGrid
-from ldpfast.central._smooth_calibration import DIGITS, _delta, _hockey_stick
-from ldpfast.central._smooth_release import _calibrate_rounded, _release, _rounded_up, smooth_quantile
-from ldpfast.central._smooth_sensitivity import (
-    ERROR,
-    SortedRecords,
-    rank,
-    rank_sensitivity,
-    trimmed,
-    trimmed_sum_sensitivity,
-)
 from ldpfast.privacy import Guarantee, compose, group
 
 from ..support.cases import each
+from ..support.internals.central import SIZE, PublicGrid, smooth_sensitivity
+from ..support.internals.shared import open_stream
+from ..support.modules import module_of
+
+release, calibration = module_of(central.trimmed_mean), module_of(central.calibrate)
 
 GRID = (0.0, 1.0, 2.0, 3.0)
 RELEASED = 331329.5
@@ -87,9 +80,9 @@ def test_smooth_sensitivity_equals_brute_force(kind, share, n, beta):
 
 def test_ranks_are_those_of_decimal_fractions():
     """0.07 * 100 is a little more than 7 in doubles, 0.29 * 100 a little less than 29."""
-    assert [rank(q, 100) for q in (1e-9, 0.01, 0.07, 0.0701, 0.5, 0.999)] == [1, 1, 7, 8, 50, 100]
-    assert [trimmed(t, 100) for t in (0.0, 0.01, 0.29, 0.2899, 0.499)] == [0, 1, 29, 28, 49]
-    assert [rank(0.5, n) for n in (1, 2, 3, 4)] == [1, 1, 2, 2]
+    assert [smooth_sensitivity.rank(q, 100) for q in (1e-9, 0.01, 0.07, 0.0701, 0.5, 0.999)] == [1, 1, 7, 8, 50, 100]
+    assert [smooth_sensitivity.trimmed(t, 100) for t in (0.0, 0.01, 0.29, 0.2899, 0.499)] == [0, 1, 29, 28, 49]
+    assert [smooth_sensitivity.rank(0.5, n) for n in (1, 2, 3, 4)] == [1, 1, 2, 2]
 
 
 def over_all_pairs(z, beta, i_high, j_low, least):
@@ -174,8 +167,8 @@ def hockey_stick_by_quadrature(epsilon, p, q):
 
 
 def closed_form(epsilon, p, q):
-    with localcontext(DIGITS):
-        return float(_hockey_stick(Decimal(epsilon), tuple(map(Decimal, p)), tuple(map(Decimal, q))))
+    with localcontext(calibration.DIGITS):
+        return float(calibration._hockey_stick(Decimal(epsilon), tuple(map(Decimal, p)), tuple(map(Decimal, q))))
 
 
 @each("epsilon", [0.0, 0.3, 2.0, 9.0])
@@ -280,7 +273,7 @@ def test_delta_is_rounded_up():
     for epsilon, factor, beta in zip(
         rng.uniform(0.1, 5, 50), rng.uniform(1, 3, 50), rng.uniform(0.01, 1, 50), strict=True
     ):
-        exact = _delta(Decimal(epsilon), Decimal(factor / epsilon), Decimal(beta))
+        exact = calibration._delta(Decimal(epsilon), Decimal(factor / epsilon), Decimal(beta))
         assert Decimal(central.laplace_delta(epsilon, scale=factor / epsilon, beta=beta)) >= exact
 
 
@@ -308,7 +301,7 @@ def test_delta_holds_for_all_neighboring_datasets_on_a_grid(kind, share, epsilon
 
 def law(place, scale, reach):
     """Return the probabilities of the integers from -reach to reach for Laplace noise rounded down, from its definition."""
-    with localcontext(DIGITS):
+    with localcontext(calibration.DIGITS):
         b = Decimal(scale)
 
         def below(t):
@@ -324,13 +317,13 @@ def law(place, scale, reach):
 @each("kind, share", [("quantile", 0.5), ("quantile", 0.2), ("trimmed", 0.2), ("trimmed", 0.0)])
 def test_the_exact_law_of_all_neighboring_datasets(kind, share, n, epsilon, delta):
     """The hockey-stick divergence of the integers that are released, for all neighbors in {0, .., 3}^n."""
-    scale, beta = _calibrate_rounded(epsilon, delta)
-    m = rank(share, n) if kind == "quantile" else trimmed(share, n)
+    scale, beta = release._calibrate_rounded(epsilon, delta)
+    m = smooth_sensitivity.rank(share, n) if kind == "quantile" else smooth_sensitivity.trimmed(share, n)
     laws = {}
     for data in itertools.combinations_with_replacement(range(len(GRID)), n):
-        z = SortedRecords(np.array(data, np.uint32), 0.0, GRID[-1], 1.0)
-        find = rank_sensitivity if kind == "quantile" else trimmed_sum_sensitivity
-        bound = _rounded_up(find(z, m, beta), beta)
+        z = smooth_sensitivity.SortedRecords(np.array(data, np.uint32), 0.0, GRID[-1], 1.0)
+        find = smooth_sensitivity.rank_sensitivity if kind == "quantile" else smooth_sensitivity.trimmed_sum_sensitivity
+        bound = release._rounded_up(find(z, m, beta), beta)
         total = data[m - 1] if kind == "quantile" else sum(data[m : n - m])
         laws[tuple(map(float, data))] = (total, scale * bound)
     reach = math.ceil(60 * max(width for _, width in laws.values()))
@@ -342,7 +335,7 @@ def test_the_exact_law_of_all_neighboring_datasets(kind, share, n, epsilon, delt
             pair: law(*pair, reach)
             for pair in {(t, s / factor) for t, s, _ in pairs} | {(0, s / factor) for *_, s in pairs}
         }
-        with localcontext(DIGITS):
+        with localcontext(calibration.DIGITS):
             rate = Decimal(epsilon).exp()
             return max(
                 sum(
@@ -359,16 +352,16 @@ def test_the_exact_law_of_all_neighboring_datasets(kind, share, n, epsilon, delt
 def test_bounds_of_neighbors_include_the_errors_of_doubles():
     """A sensitivity with an error of `ERROR` still gives an upper bound, and a ratio of at most exp(beta + 4 ERROR)."""
     for true in (0.3, 1.0, 7.0, 2.0**31):
-        low, high = (_rounded_up(true * (1 + sign * ERROR), 0.1) for sign in (-1, 1))
+        low, high = (release._rounded_up(true * (1 + sign * smooth_sensitivity.ERROR), 0.1) for sign in (-1, 1))
         assert Fraction(low) >= max(Fraction(true), 1)
-        assert Fraction(high) / Fraction(low) <= 1 + 3 * Fraction(ERROR)  # below exp(4 ERROR)
-    assert _rounded_up(5.0, 0.0) == 5.0
+        assert Fraction(high) / Fraction(low) <= 1 + 3 * Fraction(smooth_sensitivity.ERROR)  # below exp(4 ERROR)
+    assert release._rounded_up(5.0, 0.0) == 5.0
     for epsilon, delta in ((1.0, 1e-6), (1e-8, 1e-9), (1e-12, 0.5)):
         scale, beta = central.calibrate(epsilon, delta=delta)
-        used = _calibrate_rounded(epsilon, delta)
+        used = release._calibrate_rounded(epsilon, delta)
         assert used[0] == scale
-        assert used[1] == 0.0 or used[1] + 4 * ERROR <= beta
-    assert _calibrate_rounded(1e-12, 1e-30)[1] == 0.0
+        assert used[1] == 0.0 or used[1] + 4 * smooth_sensitivity.ERROR <= beta
+    assert release._calibrate_rounded(1e-12, 1e-30)[1] == 0.0
 
 
 @pytest.mark.parametrize("kind", ["uniform", "ties", "constant", "heavy"])
@@ -381,10 +374,10 @@ def test_the_error_of_the_sensitivity_of_integers_is_far_below_its_bound(kind):
         "constant": np.full(n, 12345),
         "heavy": (2.0 ** rng.uniform(0, 32, n)).astype(np.int64),
     }[kind]
-    z = SortedRecords(np.sort(x).astype(np.uint32), 0.0, SIZE - 1.0, 1.0)
+    z = smooth_sensitivity.SortedRecords(np.sort(x).astype(np.uint32), 0.0, SIZE - 1.0, 1.0)
     exact = [0, *sorted(map(int, x)), SIZE - 1]
     for beta in (1e-6, 0.01, 0.3, 2.0):
-        with localcontext(DIGITS):
+        with localcontext(calibration.DIGITS):
             e = Decimal(beta)
             pairs = [(i, j) for i in range(m + 1) for j in range(m, n + 2) if j > i]
             of_rank = max((-e * (j - i - 1)).exp() * (exact[j] - exact[i]) for i, j in pairs)
@@ -392,16 +385,16 @@ def test_the_error_of_the_sensitivity_of_integers_is_far_below_its_bound(kind):
             kept = n - 10
             trim = max((-e * (j - i - kept)).exp() * (exact[j] - exact[i]) for i, j in pairs if j - i >= kept)
             for got, want in (
-                (rank_sensitivity(z, m, beta), of_rank),
-                (trimmed_sum_sensitivity(z, 5, beta), trim),
+                (smooth_sensitivity.rank_sensitivity(z, m, beta), of_rank),
+                (smooth_sensitivity.trimmed_sum_sensitivity(z, 5, beta), trim),
             ):
                 if want >= 1:  # below 1 the bound is 1
-                    assert abs(Decimal(got) / want - 1) <= Decimal(ERROR) / 1000
+                    assert abs(Decimal(got) / want - 1) <= Decimal(smooth_sensitivity.ERROR) / 1000
 
 
 def test_the_seeded_release_is_stable():
     """A change here changes the results of a given `rng` and belongs in the changelog."""
-    assert _release(0, 1e6, 1.0, open_stream(1)) == RELEASED
+    assert release._release(0, 1e6, 1.0, open_stream(1)) == RELEASED
 
 
 def test_the_trimmed_mean_is_released_as_calibrated():
@@ -411,7 +404,7 @@ def test_the_trimmed_mean_is_released_as_calibrated():
     step = 2 / (SIZE - 1)
     spread = central.smooth_sensitivity_trimmed_mean(x, 0.1, beta, -1, 1)
     estimate = central.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1, rng=5)
-    noise = _release(0, spread * 400 / step, scale, open_stream(5)) * step / 400
+    noise = release._release(0, spread * 400 / step, scale, open_stream(5)) * step / 400
     assert estimate.value == pytest.approx(stats.trim_mean(np.clip(x, -1, 1), 0.1) + noise, abs=4 * step)
     assert (estimate.guarantee.definition, estimate.epsilon, estimate.guarantee.delta) == ("approximate", 1.0, 1e-6)
     assert not estimate.guarantee.ideal
@@ -425,8 +418,8 @@ def test_the_quantile_is_released_as_calibrated():
     scale, beta = central.calibrate(1.0, delta=1e-6)
     step = 2 / (SIZE - 1)
     spread = central.smooth_sensitivity_quantile(x, 0.25, beta, -1, 1)
-    got = smooth_quantile(x, 0.25, 1.0, 1e-6, -1, 1, open_stream(5))
-    noise = _release(0, spread / step, scale, open_stream(5)) * step
+    got = release.smooth_quantile(x, 0.25, 1.0, 1e-6, -1, 1, open_stream(5))
+    noise = release._release(0, spread / step, scale, open_stream(5)) * step
     assert got == pytest.approx(np.quantile(x, 0.25, method="inverted_cdf") + noise, abs=4 * step)
 
 
@@ -435,16 +428,16 @@ def test_the_grid_costs_less_than_5_percent_of_the_noise(beta):
     """The bound of the exact release and the sensitivity in doubles, for records that are spread and for equal ones."""
     grid = PublicGrid(0.0, 100.0, "uniform")
     for x in (np.random.default_rng(1).gamma(2.0, 3.0, 2000), np.random.default_rng(2).poisson(3.0, 2000)):
-        data = SortedRecords.on_grid(x, grid, "raise")
-        m = rank(0.5, data.n)
-        bound = _rounded_up(rank_sensitivity(data, m, beta), beta) * 100 / (SIZE - 1)
+        data = smooth_sensitivity.SortedRecords.on_grid(x, grid, "raise")
+        m = smooth_sensitivity.rank(0.5, data.n)
+        bound = release._rounded_up(smooth_sensitivity.rank_sensitivity(data, m, beta), beta) * 100 / (SIZE - 1)
         ideal = central.smooth_sensitivity_quantile(x, 0.5, beta, 0, 100)
         assert bound == pytest.approx(max(ideal, 100 / SIZE), rel=0.05)
 
 
 def test_releases_stay_within_the_bounds():
     x, stream = np.zeros(3), open_stream(1)
-    quantiles = {smooth_quantile(x, 0.5, 0.01, 1e-9, -1.0, 2.0, stream) for _ in range(100)}
+    quantiles = {release.smooth_quantile(x, 0.5, 0.01, 1e-9, -1.0, 2.0, stream) for _ in range(100)}
     assert {-1.0, 2.0} <= quantiles
     assert min(quantiles) == -1.0
     assert max(quantiles) == 2.0
@@ -457,7 +450,7 @@ def test_releases_of_constant_data_have_noise():
     x = np.zeros(20_000)
     assert central.smooth_sensitivity_quantile(x, 0.5, 0.5, -1, 1) == 0.0
     stream = open_stream(3)
-    released = [smooth_quantile(x, 0.5, 1.0, 1e-2, -1, 1, stream) for _ in range(20)]
+    released = [release.smooth_quantile(x, 0.5, 1.0, 1e-2, -1, 1, stream) for _ in range(20)]
     assert 0 < max(map(abs, released)) < 1e-7
     assert len(set(released)) > 5
 

@@ -21,6 +21,7 @@ from ldpfast.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
+from ldpfast.reports import recipe_of
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Text, YesNo, _answers_per_person
 from ldpfast.survey._two_responses import TwoResponses
 
@@ -98,25 +99,25 @@ def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
     surveys = [survey for survey, _ in vectors()]
     mechanisms = [mechanism for survey in surveys for mechanism in survey.mechanisms.values()]
     rounds = [mechanism for mechanism in mechanisms if isinstance(mechanism, TwoResponses)]
-    assert {(m.first._coin.bits, m.second._coin.bits) for m in rounds} >= {(32, 32), (64, 64)}
+    assert {(recipe_of(m.first).coin.bits, recipe_of(m.second).coin.bits) for m in rounds} >= {(32, 32), (64, 64)}
     assert {m.report.nbytes for m in rounds} == {1, 2, 4}
     buckets = [mechanism.response for mechanism in mechanisms if isinstance(mechanism, SketchResponse)]
     kinds = {type(response).__name__ for response in buckets}
     assert kinds == {"RandomizedResponse", "HadamardResponse", "BucketResponse"}
     orders = {response.order for response in buckets if isinstance(response, ProjectiveGeometryResponse)}
     assert {order in (4, 8, 9) for order in orders} == {True, False}  # with tables, and modulo a prime
-    assert {response._coin.bits for response in buckets} >= {32, 64}
+    assert {recipe_of(response).coin.bits for response in buckets} >= {32, 64}
     assert {m.report.nbytes for m in mechanisms if isinstance(m, SketchResponse)} == {1, 2, 4}
     mechanisms = [m for m in mechanisms if not isinstance(m, TwoResponses | SketchResponse)]
-    coins = {(type(mechanism).__name__, getattr(mechanism._coin, "bits", 64)) for mechanism in mechanisms}
+    coins = {(type(mechanism).__name__, getattr(recipe_of(mechanism).coin, "bits", 64)) for mechanism in mechanisms}
     assert coins == {
         ("RandomizedResponse", 32), ("RandomizedResponse", 64), ("SubsetSelection", 64), ("UnaryEncoding", 64)
     }  # fmt: skip
     assert {m.report.nbytes for m in mechanisms if isinstance(m, RandomizedResponse)} == {1, 2, 4}
-    declared = [question for survey in surveys for question in survey._recipe.declared.values()]
+    declared = [question for survey in surveys for question in recipe_of(survey).declared.values()]
     assert {question.encoding for question in declared} == {"symbol", "low-high", "bin", "string"}
     assert {question.steps > 0 for question in declared} == {True, False}
-    assert {len(item.parts) for survey in surveys for item in survey._recipe.items} == {1, 2, 3, 8}
+    assert {len(item.parts) for survey in surveys for item in recipe_of(survey).items} == {1, 2, 3, 8}
     assert {survey.answers > 1 for survey in surveys} == {True, False}
     assert any(1 < survey.answers < len(survey.mechanisms) for survey in surveys)
     assert {type(case.person) for _, cases in vectors() for case in cases} == {type(None), int, str, bytes}
@@ -196,7 +197,7 @@ def test_damaged_tables_are_refused_or_give_answers_within_bounds(sanitized, tmp
     """Each byte is changed to all others, and the table is cut off. The checksum finds that, and is then ignored."""
     refused, answered = damage(sanitized, tmp_path, SMALL, {})
     hashes = sum(
-        255 * 32 * (1 + len(survey._recipe.items)) for survey in SMALL
+        255 * 32 * (1 + len(recipe_of(survey).items)) for survey in SMALL
     )  # of series and descriptions, any bytes
     assert refused > answered - hashes > 0
 
@@ -238,7 +239,7 @@ def test_statuses(library):
         return library.ldpfast_answer_person(ctypes.byref(client), values, KEY, ctypes.byref(person), room, size, found)
 
     assert answer(Person(16, 1, None, 0), most) == 0
-    assert (length.value, room.raw[:9]) == (most, SMALL[0]._recipe.head)
+    assert (length.value, room.raw[:9]) == (most, recipe_of(SMALL[0]).head)
     assert (answer(Person(16, 1, None, 0), most - 1), length.value) == (NO_ROOM, 0)
     assert (answer(Person(15, 1, None, 0), most), answer(Person(19, 1, None, 0), most)) == (PERSON, PERSON)
     for place, status in ((0, DAMAGED), (7, VERSION), (8, VERSION), (20, DAMAGED), (len(table) - 1, DAMAGED)):
@@ -322,12 +323,12 @@ def test_ids_of_reports_are_those_of_python_and_of_the_definition(library):
     for survey in surveys:
         client, table = Client(), survey.client_table()
         assert open_table(library, client, table) == 0
-        entry = survey._recipe.series.entry
-        occasion = survey._recipe.head[1:] if entry is None else entry.to_bytes(8, "little")
+        entry = recipe_of(survey).series.entry
+        occasion = recipe_of(survey).head[1:] if entry is None else entry.to_bytes(8, "little")
         for given, person in ((7, Person(16, 7, None, 0)), ("p\u00e9", Person(17, 0, "p\u00e9".encode(), 3))):
             ids = {survey.client(KEY, given).report({"a": answer}).id for answer in (True, False)}
             assert library.ldpfast_report_id(ctypes.byref(client), KEY, ctypes.byref(person), room) == 0
-            assert ids == {room.raw} == {person_keys.report_id(KEY, survey._recipe.series.promise, occasion, given)}
+            assert ids == {room.raw} == {person_keys.report_id(KEY, recipe_of(survey).series.promise, occasion, given)}
             found |= ids
     assert len(found) == 2 * len(surveys)
     assert library.ldpfast_report_id(ctypes.byref(client), KEY, ctypes.byref(Person(5, 0, None, 0)), room) == PERSON

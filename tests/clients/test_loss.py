@@ -14,15 +14,15 @@ from fractions import Fraction
 
 import pytest
 
-from ldpfast import _coins
-from ldpfast._coins import round_up
 from ldpfast.mechanisms import UnaryEncoding
+from ldpfast.reports import recipe_of
 from ldpfast.survey import Choice, Cross, Mean, Repeated, Survey, Text, YesNo, _columns
 
 from ..support.cases import each
 from ..support.client_tables import closed, forged_table, read
 from ..support.client_vectors import vectors
 from ..support.clients import Client, amalgamate, load_library, open_table
+from ..support.internals.shared import coin_integers, round_up
 from ..support.table_loss import Asked, loss_of, ratio_of
 
 DAMAGED, EPSILON, FINGERPRINT = 1, 9, 10
@@ -140,7 +140,7 @@ def coins(source: random.Random, asked: Asked) -> tuple[int, int, int, int, int]
         words = max(4, min(most, source.getrandbits(bits) >> source.randrange(bits - 2)) // 2 * 2)
         if source.random() < 0.2:
             words = most + 2 - most % 2 + 2 * source.randrange(9)  # too many, so that `direct` is below 0, modulo 2^64
-        coin = _coins.ResponseCoin(asked.k, bits, (1 << bits) - words * (asked.k - 1), words, 0.0)
+        coin = coin_integers.ResponseCoin(asked.k, bits, (1 << bits) - words * (asked.k - 1), words, 0.0)
         return bits, coin.shift, (coin.keep - words) % (1 << 64), words, coin.reciprocal
     if kind in (2, 3):
         return 64, 0, min(first, (1 << 64) - first), 0, 0
@@ -159,10 +159,10 @@ def test_no_forged_table_loses_more_than_computed(library):
     source, seen, refused = random.Random(20261128), Counter(), 0
     for survey in surveys():
         honest = survey.client_table()
-        at = 88 + PART * len(survey._recipe.declared)
+        at = 88 + PART * len(recipe_of(survey).declared)
         for step in range(60):
             table = bytearray(honest)
-            for number in range(len(survey._recipe.items)):
+            for number in range(len(recipe_of(survey).items)):
                 place = at + QUESTION * number
                 asked = Asked(read(honest), number)
                 if step % 3 != 2:
@@ -189,7 +189,7 @@ def test_no_forged_table_loses_more_than_computed(library):
 def test_too_many_words_of_other_symbols_are_refused(library):
     """Of 32 bits, -2 would be left for the true symbol. That is 2^64 - 2 in a table, and 2^32 - 2 in the kernel."""
     words = (1 << 32) // 3 + 1
-    coin = _coins.ResponseCoin(3, 32, (1 << 32) - 2 * words, words, 0.0)
+    coin = coin_integers.ResponseCoin(3, 32, (1 << 32) - 2 * words, words, 0.0)
     table = bytearray(Survey(YES, 1.0).client_table())
     struct.pack_into("<BH", table, 88 + PART + 5, 32, coin.shift)
     struct.pack_into("<3Q", table, 88 + PART + 16, (1 << 64) - 2, words, coin.reciprocal)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core import order, person, series, sgd, survey, tally
+from ldpfast.reports import recipe_of
 
 from ..support.cases import each
 from ..support.errors import raises
+from ..support.internals.kernels import order, person, series, sgd, survey, tally
 from ..support.process import run_python
 
 KEY = bytes(32)
@@ -17,7 +18,7 @@ KEY = bytes(32)
 
 @pytest.mark.parametrize("mechanism", [ldp.Warner(1.0), ldp.L2Ball(3, 1.0), ldp.UnaryEncoding(9, 1.0)], ids=repr)
 def test_kernels_reject_arrays_of_wrong_sizes(mechanism):
-    kernel = mechanism._recipe.kernel
+    kernel = recipe_of(mechanism).kernel
     x = np.zeros((4, 3)) if isinstance(mechanism, ldp.L2Ball) else np.zeros(4, np.uint8)
     good = mechanism.privatize(x)
     with raises(ValueError, "records and reports do not fit together"):
@@ -46,7 +47,7 @@ def test_kernels_reject_arrays_of_wrong_sizes(mechanism):
         kernel.privatize_each(keys[:2], x[::2], good[:2].copy())  # records with gaps
 
 
-@each(
+@pytest.mark.parametrize(
     "mechanism, item_bytes",
     [
         (ldp.L2Ball(3, 1.0), 8),  # records are vectors
@@ -56,7 +57,7 @@ def test_kernels_reject_arrays_of_wrong_sizes(mechanism):
 )
 def test_kernels_reject_a_single_number_where_items_are_others(mechanism, item_bytes):
     with raises(ValueError, "a number does not fit the kernel"):
-        mechanism._recipe.kernel.privatize_number(KEY, 0, 1, item_bytes, True, True)
+        recipe_of(mechanism).kernel.privatize_number(KEY, 0, 1, item_bytes, True, True)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_spreads_reject_ranks_that_do_not_fit(ranks, scratch):
 
 MEDIAN = sgd.MedianSGD(0.0, 1.0, 0.1, -0.1, 1 << 63, 64, False)
 BALL = ldp.LinfBall(3, 1.0)
-DESCENT = sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._recipe.kernel, BALL.scale)
+DESCENT = sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, recipe_of(BALL).kernel, BALL.scale)
 SERIES = series.Series(3, 0.0, 1.0)
 X, Y, RATES, PLACES, WRONG = np.zeros((5, 3)), np.zeros(5), np.zeros(5), np.zeros(4), np.zeros(7)
 POSITION, SUMS = np.zeros(32), np.zeros((4, 32))
@@ -160,7 +161,7 @@ except ValueError as error:
 
 def test_a_descent_needs_a_kernel_of_its_dimension():
     with raises(ValueError, "the kernel must be for as many numbers as there are coefficients"):
-        sgd.GradientDescent(4, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._recipe.kernel, BALL.scale)
+        sgd.GradientDescent(4, 1.0, 0.0, 1.0, 1.0, 0, True, recipe_of(BALL).kernel, BALL.scale)
     with pytest.raises(TypeError, match=r"^Argument 'kernel' has incorrect type"):
         sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, None, BALL.scale)
 

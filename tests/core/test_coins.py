@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfast._core import stream
-
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.kernels import stream
 from ..support.keys import FIXED_KEY, KEY
 
 pytestmark = pytest.mark.usefixtures("isa")
@@ -65,7 +64,7 @@ def test_few_lanes_compare_all_digits():
             assert toss(FIXED_KEY, word << 96 | rest, 16)[lane] == heads
 
 
-@each("lanes", [8, 32])
+@pytest.mark.parametrize("lanes", [8, 32])
 def test_few_lanes_change_exactly_at_their_first_digits(lanes):
     """Thresholds just below and just above the first 32 digits of a lane; later digits do not matter."""
     words = reference.Words(FIXED_KEY, 0, 0).take(lanes, "<u4")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfast._core import logit
-
 from ..support.cases import each
+from ..support.internals.kernels import logit
 
 
 def reference(x, codes, table, weights, params, observed):

@@ -9,18 +9,16 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from ldpfast._core import noise
-from ldpfast._core.stream import Stream, StreamId, raw
-
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.kernels import StreamId, noise, stream
 from ..support.keys import FIXED_KEY
 from ..support.statistics import ALPHA, hoeffding_radius
 
 
 def gaussian(variance, n, block=0, margin=noise.MARGIN):
     out = np.empty(n, np.int64)
-    noise.gaussian(Stream(FIXED_KEY), block, variance, out, margin)
+    noise.gaussian(stream.Stream(FIXED_KEY), block, variance, out, margin)
     return out
 
 
@@ -68,7 +66,7 @@ def test_more_digits_are_those_of_the_stream():
     """Few first digits, so that a probability lies within them: three words are needed for the decision."""
     words = np.zeros(4, np.uint64)
     for block in range(40):
-        raw(FIXED_KEY, StreamId.GAUSSIAN_DIGITS, block, words)
+        stream.raw(FIXED_KEY, StreamId.GAUSSIAN_DIGITS, block, words)
         digits, count, square, twice = 0, 0, 1 + block, 64
         number = sum(int(word) << 64 * (3 - i) for i, word in enumerate(words))
         with localcontext(Context(prec=250)):
@@ -80,7 +78,7 @@ def test_more_digits_are_those_of_the_stream():
         assert noise.below(FIXED_KEY, block, first, 128, 0, square, twice) == expected
 
 
-@each("variance", [2, 100, 10**9 + 7, 1 << 48])
+@pytest.mark.parametrize("variance", [2, 100, 10**9 + 7, 1 << 48])
 def test_doubles_decide_only_what_is_certain(isa, variance):
     """The relative error of a probability is below 2^-45, and the margin is 32 times as large."""
     assert noise.MARGIN == 32 * 2.0**-45
@@ -122,7 +120,7 @@ def test_steps_cover_the_distribution(variance):
     assert (values < 31 * width).all()
 
 
-@each("variance", [3, 1025**2, 10**9 + 7, 1 << 48])
+@pytest.mark.parametrize("variance", [3, 1025**2, 10**9 + 7, 1 << 48])
 def test_positions_in_a_step_are_exactly_uniform(isa, variance):
     """Half words u are redrawn if u width mod 2^32 < 2^32 mod width, so that each position has as many of the others.
 

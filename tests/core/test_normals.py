@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfast._core import stream
-
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.kernels import stream
 from ..support.keys import KEY
 
 pytestmark = pytest.mark.usefixtures("isa")

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpfast._core import order
-from ldpfast._core.stream import Stream
-from ldpfast.central import _quantile
+from ldpfast.central import quantile
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.kernels import order, stream
 from ..support.keys import FIXED_KEY
+from ..support.modules import module_of
 from ..support.statistics import ALPHA
+
+inside = module_of(quantile)
 
 # Choice by rank -------------------------------------------------------------------------------------------------------
 
@@ -21,7 +23,7 @@ from ..support.statistics import ALPHA
 @each("epsilon", [1e-4, 0.01, 0.3, 1.0, 7.0, 40.0, 170.0])
 @each("room", [1, 2, 17, 5000])
 def test_weights_equal_the_recurrence(epsilon, room):
-    ratio = _quantile._ratio(epsilon)
+    ratio = inside._ratio(epsilon)
     expected = [1 << 62]
     while len(expected) < room and (after := -(-expected[-1] * ratio >> 64)) < expected[-1]:
         expected.append(after)
@@ -50,14 +52,14 @@ def test_weights_equal_the_recurrence(epsilon, room):
 @each("epsilon", [0.2, 3.0, 60.0])
 def test_choice_equals_the_reference(points, epsilon):
     """The total weight, and the chosen point for many random integers, from the weight of every point."""
-    table, size = _quantile.weights(epsilon, max(1, len(points))), 7
+    table, size = inside.weights(epsilon, max(1, len(points))), 7
     z = np.array(points, np.uint64)
     for target in range(2 * len(points) + 1):
         expected = reference.rank_weights(points, size, target, table)
         assert order.masses(z, 0, size, target, table) == sum(expected)
         for block in range(30):
             words = reference.Words(FIXED_KEY, "SELECTION", block)
-            chosen = order.choose(Stream(FIXED_KEY), block, z, 0, size, target, table)
+            chosen = order.choose(stream.Stream(FIXED_KEY), block, z, 0, size, target, table)
             assert chosen == reference.select(words, expected)
 
 
@@ -67,7 +69,7 @@ def test_ranks_far_from_the_target_can_be_left_out(epsilon, size):
     """If the table becomes constant within the data, a slice has the distribution of all ranks, with ties across its ends."""
     n = 60
     x = np.random.default_rng(size).integers(0, size, n).astype(np.uint32)
-    table = _quantile.weights(epsilon, n)
+    table = inside.weights(epsilon, n)
     cut = 0
     for target in (0, 1, 7, 60, 61, 119, 120):
         expected = reference.rank_weights(x.tolist(), size, target, table)
@@ -77,7 +79,7 @@ def test_ranks_far_from_the_target_can_be_left_out(epsilon, size):
         assert order.masses(near, low, size, target, table) == sum(expected)
         for block in range(20):
             words = reference.Words(FIXED_KEY, "SELECTION", block)
-            assert order.choose(Stream(FIXED_KEY), block, near, low, size, target, table) == reference.select(
+            assert order.choose(stream.Stream(FIXED_KEY), block, near, low, size, target, table) == reference.select(
                 words, expected
             )
     assert cut or len(table) > 2 * n
@@ -85,17 +87,17 @@ def test_ranks_far_from_the_target_can_be_left_out(epsilon, size):
 
 def test_choice_follows_the_distribution():
     """Chi-square over seven points, with both ends of the grid and ties. Detects 3 % of a probability of 1/7."""
-    points, table, n = [0, 2, 2, 5], _quantile.weights(1.0, 4), 60_000
+    points, table, n = [0, 2, 2, 5], inside.weights(1.0, 4), 60_000
     expected = np.array(reference.rank_weights(points, 7, 4, table), float)
     expected *= n / expected.sum()
-    z, key = np.array(points, np.uint64), Stream(FIXED_KEY)
+    z, key = np.array(points, np.uint64), stream.Stream(FIXED_KEY)
     seen = np.bincount([order.choose(key, block, z, 0, 7, 4, table) for block in range(n)], minlength=7)
     assert stats.chi2.sf(np.sum((seen - expected) ** 2 / expected), 6) > ALPHA
 
 
 def test_totals_of_the_whole_grid_are_exact():
     """2^32 points of weight 2^62: 94 bits."""
-    table = _quantile.weights(1e-3, 1)
+    table = inside.weights(1e-3, 1)
     z = np.zeros(0, np.uint64)
     assert order.masses(z, 0, 1 << 32, 0, table) == 1 << 94
     ends = np.array([0, (1 << 32) - 1], np.uint64)

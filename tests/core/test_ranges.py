@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfast._core import ranges
-
 from ..support.cases import each
+from ..support.internals.kernels import ranges
 from ..support.sizes import SIZES
 
 pytestmark = pytest.mark.usefixtures("isa")

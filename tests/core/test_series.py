@@ -7,12 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from ldpfast import _core
-from ldpfast._core import series
-
 from ..support import reference
 from ..support.cases import each
 from ..support.examples import assert_same
+from ..support.internals import kernels
+from ..support.internals.kernels import series
 
 pytestmark = pytest.mark.usefixtures("isa")
 
@@ -31,6 +30,6 @@ def test_values_equal_the_reference(terms, n):
     frequency = np.arange(terms) // 2 + 1
     tolerance = 4 * COSINE * (1 + math.sqrt(2) * np.abs(coefficients) @ frequency)
     np.testing.assert_allclose(out, expected, rtol=0, atol=tolerance)
-    _core.set_isa("plain")
+    kernels.set_isa("plain")
     compiled.values(coefficients, x, plain)
     assert_same(out, plain)

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast
-from ldpfast import _core
-from ldpfast._core import stream
 
 from ..support import aes
 from ..support.cases import each
+from ..support.internals import kernels
+from ..support.internals.kernels import StreamId, stream
 from ..support.keys import FIXED_KEY, KEY
 
 
@@ -28,13 +28,13 @@ def words_of(key, stream_id, block, groups):
     return out
 
 
-@pytest.fixture(params=_core.aes_forms())
+@pytest.fixture(params=kernels.aes_forms())
 def aes_form(request):
     """Each implementation of AES that this machine has."""
-    before = _core.aes_form()
-    _core.set_aes_form(request.param)
+    before = kernels.aes_form()
+    kernels.set_aes_form(request.param)
     yield request.param
-    _core.set_aes_form(before)
+    kernels.set_aes_form(before)
 
 
 # AES-256 --------------------------------------------------------------------------------------------------------------
@@ -73,11 +73,11 @@ def test_all_implementations_agree(aes_form, blocks):
 
 
 def test_the_slow_implementation_is_always_available():
-    assert _core.aes_forms()[0] == "portable"
-    assert _core.aes_form() == _core.aes_forms()[-1]
-    assert set(_core.aes_forms()) <= {"portable", "armv8", "aes-ni", "vaes-256", "vaes-512"}
+    assert kernels.aes_forms()[0] == "portable"
+    assert kernels.aes_form() == kernels.aes_forms()[-1]
+    assert set(kernels.aes_forms()) <= {"portable", "armv8", "aes-ni", "vaes-256", "vaes-512"}
     with pytest.raises(ValueError, match=r"^implementation of AES must be one of "):
-        _core.set_aes_form("chacha")
+        kernels.set_aes_form("chacha")
 
 
 # Streams --------------------------------------------------------------------------------------------------------------
@@ -135,11 +135,11 @@ def test_stream_ids_never_change():
     """A number that is given to another use would let two mechanisms share coins under one key. 10 is not used."""
     numbers = [*range(10), *range(11, 63), 2**31 - 1]
     expected = dict(zip(STREAM_IDS.split(), numbers, strict=True))
-    assert {stream_id.name: stream_id.value for stream_id in stream.StreamId} == expected
+    assert {stream_id.name: stream_id.value for stream_id in StreamId} == expected
 
 
 def test_stream_ids_are_unique():
-    assert len({int(stream_id) for stream_id in stream.StreamId}) == len(stream.StreamId.__members__)
+    assert len({int(stream_id) for stream_id in StreamId}) == len(StreamId.__members__)
 
 
 @pytest.mark.long

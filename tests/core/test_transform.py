@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfast._core import transform
-
 from ..support.cases import each
+from ..support.internals.kernels import transform
 
 pytestmark = pytest.mark.usefixtures("isa")
 CACHED = 1 << 15  # numbers of the parts that stay in the cache
@@ -58,7 +57,7 @@ def test_the_values_are_replaced_in_place():
     assert values.tolist() == [10, -2, -4, 0]
 
 
-@each("n", [0, 3, 6, 100])
+@pytest.mark.parametrize("n", [0, 3, 6, 100])
 def test_lengths_that_are_no_power_of_two_are_refused(n):
     with pytest.raises(ValueError, match="the length must be a power of two"):
         transform.walsh(np.zeros(n, np.int64))

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldpfast import _core
-
 from ..support import aes
+from ..support.internals import kernels
 from ..support.process import KERNELS, NATIVE, SOURCE, compile_c
 
 SUBKEYS = 0x7FFFFFFF  # STREAM_SUBKEY
@@ -101,7 +100,7 @@ def test_no_key_is_left_after_a_call(fixed_entropy, code):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("form", _core.aes_forms())
+@pytest.mark.parametrize("form", kernels.aes_forms())
 @pytest.mark.parametrize("n", [2, 200])
 def test_no_implementation_of_aes_leaves_a_key(fixed_entropy, form, n):
     code = f"from ldpfast import _core; _core.set_aes_form({form!r}); words(open_stream(None), 33, {n})"
@@ -112,7 +111,7 @@ REGISTER_BYTES = {"aes-ni": 16 * 16, "vaes-256": 16 * 32, "vaes-512": 32 * 64}
 
 
 @pytest.mark.claim("Keys are wiped from registers after each call.", "Randomness")
-@pytest.mark.parametrize("form", [form for form in _core.aes_forms() if form in REGISTER_BYTES])
+@pytest.mark.parametrize("form", [form for form in kernels.aes_forms() if form in REGISTER_BYTES])
 def test_no_vector_register_keeps_a_key(tmp_path, form):
     """All registers of the width of the implementation are zero, also those that the compiler does not use today."""
     sources = (

@@ -105,7 +105,7 @@ def nominal_epsilon(rows):
     return max(math.log(max(column) / min(column)) for column in columns)
 
 
-@each("k", [2, 3, 10, 40])
+@pytest.mark.parametrize("k", [2, 3, 10, 40])
 def test_k_ary_tables_of_floats_have_the_epsilon_of_their_formula(k):
     for epsilon, tolerance in ((1, 4e-15), (9, 1e-14), (20, 1e-9), (30, 1e-6)):
         p, q = math.exp(epsilon) / (math.exp(epsilon) + k - 1), 1 / (math.exp(epsilon) + k - 1)
@@ -114,7 +114,7 @@ def test_k_ary_tables_of_floats_have_the_epsilon_of_their_formula(k):
         np.testing.assert_allclose(found.value, 1 / k, rtol=1e-9)
 
 
-@each("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_rows_of_a_softmax_are_read_with_the_larger_epsilon(kind):
     for seed in range(40):
         x = 3 * np.random.default_rng(seed).normal(size=(3, 4))
@@ -293,7 +293,7 @@ def test_clusters_of_weight_zero_do_not_count():
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
-@each("size, n", [(1.0, 60), (1.5, 60), (1.5, 300)])
+@pytest.mark.parametrize("size, n", [(1.0, 60), (1.5, 60), (1.5, 300)])
 def test_prevalences_with_skewed_weights_cover(size, n):
     """Weights that depend on the answers: 0.87 to 0.94 with the estimated variance alone."""
     design, rng, hits, runs = designs.forced_response("1/6", "1/6"), np.random.default_rng(7), np.zeros(1, int), 500
@@ -309,7 +309,7 @@ def test_prevalences_with_skewed_weights_cover(size, n):
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
-@each("size, clusters", [(1.0, 10), (1.0, 30), (1.5, 30)])
+@pytest.mark.parametrize("size, clusters", [(1.0, 10), (1.0, 30), (1.5, 30)])
 def test_prevalences_of_clusters_of_very_different_sizes_cover(size, clusters):
     """0.80 to 0.91 with as many degrees of freedom as clusters less one."""
     design, rng, hits, runs = designs.forced_response(0, 0), np.random.default_rng(8), np.zeros(1, int), 500

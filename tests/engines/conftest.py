@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import ldpfast as ldp
-from ldpfast.survey._messages import messages_of
+from ldpfast.reports import recipe_of
 
 from ..support.surveys import SURVEYS, people
 
@@ -48,6 +48,7 @@ def personal() -> ldp.PersonKeys:
 
 def messages_of_persons(table: pd.DataFrame) -> set[bytes]:
     """Return the messages of all people to the wide survey, in one process."""
-    found = set(messages_of(WIDE_SURVEY, WIDE_SURVEY.privatize(table, rng=ldp.PersonKeys(SECRET, "id"))).to_pylist())
+    arrays = recipe_of(WIDE_SURVEY).messages(table, ldp.PersonKeys(SECRET, "id"), False)
+    found = {message for array in arrays for message in array.to_pylist()}
     assert len(found) == N
     return found

@@ -16,11 +16,11 @@ from dask.distributed import Client, LocalCluster
 
 import ldpfast as ldp
 import ldpfast.dask
-from ldpfast._conduct import conduct, new_job
 from ldpfast.estimation import Frequencies, GaussianMean, NewtonStep
 
 from ..support.errors import raises
 from ..support.examples import assert_same_estimate
+from ..support.internals.shared import conduct
 from ..support.one_shot import PROBLEMS
 from ..support.statistics import normal_margin
 from ..support.surveys import REGIONS, SURVEYS
@@ -151,8 +151,8 @@ def test_the_held_position_of_a_newton_step(table):
             found.append(ldpfast.dask.aggregate(data, server, column=["a", "b", "y"], person="id", key=SECRET))
     assert found[0].n == found[1].n == server.n + N
     np.testing.assert_allclose(found[0].estimate().value, found[1].estimate().value, rtol=1e-9)
-    task = new_job(server, column=["a", "b", "y"], by=None, person="id", key=SECRET, clip=False)
-    one = conduct(task, None, lambda job: job.collect(people, 0), lambda: N)
+    task = conduct.new_job(server, column=["a", "b", "y"], by=None, person="id", key=SECRET, clip=False)
+    one = conduct.conduct(task, None, lambda job: job.collect(people, 0), lambda: N)
     np.testing.assert_allclose(found[0].estimate().value, one.estimate().value, rtol=1e-9)
 
 

@@ -18,7 +18,6 @@ from pyspark.sql import SparkSession
 
 import ldpfast as ldp
 import ldpfast.spark
-from ldpfast._conduct import new_job
 from ldpfast.estimation import (
     Frequencies,
     GaussianMean,
@@ -32,6 +31,7 @@ from ldpfast.spark import _scanned_groups
 
 from ..support.errors import raises
 from ..support.examples import assert_same_estimate
+from ..support.internals.shared import conduct
 from ..support.statistics import normal_margin
 from ..support.surveys import REGIONS, SURVEYS
 from .conftest import SECRET, WIDE_SURVEY, N, messages_of_persons
@@ -114,7 +114,7 @@ def test_tasks_read_row_groups_of_files(spark, table, expected, tmp_path):
 
 def test_a_data_frame_of_files_is_read_like_its_files(spark, people, table, expected, tmp_path):
     """Every other DataFrame is read by Spark, with the same result."""
-    job = new_job(SURVEY, column=None, by=None, person="id", key=SECRET, clip=False)
+    job = conduct.new_job(SURVEY, column=None, by=None, person="id", key=SECRET, clip=False)
     folder = tmp_path / "one folder, 50%"
     folder.mkdir()
     whole = pa.Table.from_pandas(table, preserve_index=False)

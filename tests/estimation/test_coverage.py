@@ -40,7 +40,6 @@ from ldpfast.estimation import (
     TruncatedMean,
     VectorMean,
 )
-from ldpfast.estimation.sgd._gradient_descent import MIXED
 from ldpfast.results import DoubtfulWarning
 
 from ..support.statistics import ALPHA, assert_coverage, least_count
@@ -205,6 +204,9 @@ def density(problem, n=100):
 # Regression -----------------------------------------------------------------------------------------------------------
 
 RESIDUAL = {"logistic": None, "linear": 1.0, "poisson": 2.0}
+
+
+MIXED = 50.0  # below it, gradient descent warns of a small sample
 
 
 def glm(family, dim, epsilon, mixing=MIXED, many=RUNS):

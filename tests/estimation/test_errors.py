@@ -27,13 +27,13 @@ from ldpfast.estimation import (
     VectorMean,
     project_simplex,
 )
-from ldpfast.estimation._frequencies import MECHANISMS as METHODS
 
 from ..support.cases import each
 from ..support.errors import CLIP_HINT, logged_text, raises, state_of_record
 
 NAN, INF = float("nan"), float("inf")
 WORDS = ("never", "often")
+MECHANISMS = ("auto", "k-ary", "subset", "hadamard", "projective", "symmetric", "optimized")
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
 
@@ -108,7 +108,7 @@ RULES = [
     (sparse, "penalty", ([-1, -0.5], ValueError, "{name} must be a number >= 0, got {value!r}")),
     (sparse, "penalty", NOT_FINITE, NO_NUMBER),
     (partial(Frequencies, 3, 1.0), "project", ([1, "yes", None], TypeError, "{name} must be a bool, got {kind}")),
-    (partial(estimation.frequencies, [0, 1], 3, 1.0), "mechanism", *choices(*METHODS)),
+    (partial(estimation.frequencies, [0, 1], 3, 1.0), "mechanism", *choices(*MECHANISMS)),
     (partial(SeriesDensity, 1.0), "n", *PEOPLE),
     (series, "smoothness", ([0.5, 0, -1, 1e9], ValueError, "{name} must be in (1/2, 100], got {value!r}")),
     (series, "smoothness", NOT_FINITE, NO_NUMBER),

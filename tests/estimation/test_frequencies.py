@@ -103,7 +103,7 @@ def test_labels_in_any_container_give_the_estimate_of_their_codes(container):
     assert estimate.to_dict()["categories"] == list(WORDS)
 
 
-@each("wrong, count", [("seldom", 1), ("Often", 1), (None, 1)])
+@pytest.mark.parametrize("wrong, count", [("seldom", 1), ("Often", 1), (None, 1)])
 @each_container
 def test_missing_and_undeclared_answers_are_errors(container, wrong, count):
     answers = list(ANSWERS)

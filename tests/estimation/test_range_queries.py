@@ -12,15 +12,17 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast.estimation import Frequencies, RangeQueries
-from ldpfast.estimation._range_queries import best_branching
-from ldpfast.estimation._range_tree import Haar, Hierarchy, Weights
 from ldpfast.mechanisms import TreeResponse
 
-from ..support.cases import each
 from ..support.examples import assert_same, assert_same_estimate
+from ..support.internals.estimation import Haar, Hierarchy, Weights
 from ..support.statistics import ALPHA, assert_coverage
 
 PROBLEMS = [RangeQueries(50, 1.0), RangeQueries(50, 1.0, method="haar"), RangeQueries(65, 2.0, branching=8)]
+
+
+def automatic_branching(k, epsilon):
+    return RangeQueries(k, epsilon).mechanism.branching
 
 
 def population(k):
@@ -259,7 +261,7 @@ def test_number_of_bins_from_which_ranges_are_more_precise_than_with_a_flat_hist
     sizes, worse = [2**j for j in range(3, 10)], ([4], [4])
     for k in sizes:
         flat = flat_variances(k, epsilon)
-        for i, branching, method in ((0, best_branching(k, epsilon), "hierarchy"), (1, 2, "haar")):
+        for i, branching, method in ((0, automatic_branching(k, epsilon), "hierarchy"), (1, 2, "haar")):
             tree = tree_variances(TreeResponse(k, epsilon, branching=branching, method=method))
             if tree.mean() > 0.99 * flat.mean() or tree.max() > 0.99 * flat.max():
                 worse[i].append(k)
@@ -273,7 +275,7 @@ def test_documented_ratio_for_1024_bins():
 
 
 def test_automatic_branching():
-    assert {k: best_branching(k, 1.0) for k in (2, 8, 64, 256, 1024, 1 << 20)} == {
+    assert {k: automatic_branching(k, 1.0) for k in (2, 8, 64, 256, 1024, 1 << 20)} == {
         2: 2,
         8: 8,
         64: 4,
@@ -281,9 +283,9 @@ def test_automatic_branching():
         1024: 4,
         1 << 20: 2,
     }
-    assert best_branching(1024, 12.0) == 1024  # k-ary response to the bin has almost no noise
+    assert automatic_branching(1024, 12.0) == 1024  # k-ary response to the bin has almost no noise
     for k, epsilon in ((64, 1.0), (100, 0.5), (128, 2.0)):
-        chosen, means = best_branching(k, epsilon), {}
+        chosen, means = automatic_branching(k, epsilon), {}
         for b in (*range(2, 17), k):
             means[b] = tree_variances(TreeResponse(k, epsilon, branching=b)).mean()
         assert means[chosen] <= 1.02 * min(means.values())  # nodes of incomplete trees are not equally frequent
@@ -323,7 +325,7 @@ def test_a_problem_is_what_its_description_says(problem):
     assert RangeQueries(64, 1.0).mechanism == RangeQueries(64, 1.0, branching=4).mechanism
 
 
-@each("threads", [1, 2, 5])
+@pytest.mark.parametrize("threads", [1, 2, 5])
 def test_threads_change_nothing(problem, threads):
     x, before = records(problem.k, 60_000, 3), ldp.get_num_threads()
     expected = problem.run(x, rng=3)

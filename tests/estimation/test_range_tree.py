@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfast import _threads
-from ldpfast.estimation import _range_tree
-from ldpfast.estimation._range_tree import Haar, Hierarchy, Weights, mean_range_variance
 from ldpfast.mechanisms import TreeResponse
-from ldpfast.mechanisms._tree_sets import ProjectiveLevel
 
 from ..support.cases import each
+from ..support.internals.estimation import Haar, Hierarchy, Weights, range_tree
+from ..support.internals.mechanisms import tree_sets
+from ..support.internals.shared import thread_pool
 from ..support.tree_levels import decoded_codes
 
 TREES = [
@@ -129,7 +128,7 @@ def test_variances_are_exact(mechanism):
 
     With projective geometry response, variances depend on which nodes are on a line: they are right on average.
     """
-    is_exact = not any(isinstance(level, ProjectiveLevel) for level in mechanism.levels)
+    is_exact = not any(isinstance(level, tree_sets.ProjectiveLevel) for level in mechanism.levels)
     k, rng, counts = mechanism.k, np.random.default_rng(1), counts_of(mechanism, 4)
     for concentration in (0.05, 0.5, 50.0):
         shares = rng.dirichlet(np.full(k, concentration))
@@ -169,7 +168,7 @@ def test_mean_variance_of_all_ranges(mechanism):
     covariance = sum(h * level.variance * m @ m.T for level, m in zip(mechanism.levels, maps, strict=True))
     low, high, expected = range_variances(covariance)
     mean = expected[high > low].mean()
-    assert mean_range_variance(mechanism.levels, mechanism.branching) == pytest.approx(mean, rel=1e-12)
+    assert range_tree.mean_range_variance(mechanism.levels, mechanism.branching) == pytest.approx(mean, rel=1e-12)
 
 
 def test_mean_variance_is_that_of_uniform_populations_in_complete_trees():
@@ -179,7 +178,7 @@ def test_mean_variance_is_that_of_uniform_populations_in_complete_trees():
         tree = tree_of(mechanism, [matrix @ np.full(k, 1 / k) for matrix in designs(mechanism)], counts)
         low, high = np.triu_indices(k + 1, 1)
         mean = tree.variance(Weights.ranges(low, high, k)).mean()
-        assert mean_range_variance(mechanism.levels, branching) == pytest.approx(mean, rel=1e-12)
+        assert range_tree.mean_range_variance(mechanism.levels, branching) == pytest.approx(mean, rel=1e-12)
 
 
 @pytest.mark.parametrize("mechanism", [TREES[6], TREES[8], TREES[-1]], ids=repr)
@@ -187,15 +186,15 @@ def test_chunks_and_threads_change_no_bit(mechanism, monkeypatch):
     rng = np.random.default_rng(1)
     tree = tree_of(mechanism, [rng.normal(size=level.nodes) for level in mechanism.levels], counts_of(mechanism, 5))
     weights = Weights.ranges(*np.triu_indices(mechanism.k + 1), mechanism.k)
-    monkeypatch.setattr(_range_tree, "CHUNK", 64)
-    expected, before = tree.variance(weights), _threads.get_num_threads()
-    monkeypatch.setattr(_threads, "SMALL", 1)
+    monkeypatch.setattr(range_tree, "CHUNK", 64)
+    expected, before = tree.variance(weights), thread_pool.get_num_threads()
+    monkeypatch.setattr(thread_pool, "SMALL", 1)
     try:
-        _threads.set_num_threads(3)
+        thread_pool.set_num_threads(3)
         np.testing.assert_array_equal(tree.variance(weights), expected)
     finally:
-        _threads.set_num_threads(before)
-    monkeypatch.setattr(_range_tree, "CHUNK", 1 << 16)
+        thread_pool.set_num_threads(before)
+    monkeypatch.setattr(range_tree, "CHUNK", 1 << 16)
     np.testing.assert_allclose(tree.variance(weights), expected, rtol=1e-12)
 
 

@@ -309,7 +309,7 @@ def test_fits_without_random_state_differ(kind):
     assert len({kind().fit(X, Y).coef_.tobytes() for _ in range(5)}) == 5
 
 
-@each("covariance", ["diagonal", "full"])
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_model_can_be_pickled_between_batches(kind, covariance):
     model = kind(random_state=5, covariance=covariance).partial_fit(X[:100], Y[:100])
     twin = pickle.loads(pickle.dumps(model))
@@ -329,7 +329,7 @@ def test_single_precision_gives_nearly_the_same_coefficients(kind):
     np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-4, atol=1e-4)
 
 
-@each("norm", ["l2", "linf"])
+@pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_rows_are_clipped_to_the_radius(kind, norm):
     """Rows outside of the ball, scaled by powers of two up to 2^36, are equal after clipping."""
     outside = 2 * (X / np.linalg.norm(X, axis=1, keepdims=True) if norm == "l2" else np.sign(X))
@@ -357,8 +357,8 @@ def test_shuffle_uses_each_row_once(kind):
 # Published attributes -------------------------------------------------------------------------------------------------
 
 
-@each("intercept", [True, False])
-@each("covariance", ["diagonal", "full"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_shapes_of_attributes_and_intervals(kind, intercept, covariance):
     model = kind(random_state=0, fit_intercept=intercept, covariance=covariance).fit(X, Y)
     dim = 3 + intercept
@@ -381,7 +381,7 @@ def test_shapes_of_attributes_and_intervals(kind, intercept, covariance):
     assert (np.linalg.eigvalsh(matrix) > 0).all()
 
 
-@each("scaling", [None, 0.25])
+@pytest.mark.parametrize("scaling", [None, 0.25])
 def test_full_covariance_has_the_diagonal(kind, scaling):
     full, diagonal = (
         kind(random_state=0, covariance=c, intercept_scaling=scaling).fit(X, Y) for c in ("full", "diagonal")
@@ -430,7 +430,9 @@ def model_data(family, n, rng):
     return x, z + rng.random(n) - 0.5 if family == "linear" else 2 * np.exp(z) * rng.integers(0, 2, n)
 
 
-@each("norm, noise", [("l2", "half-space"), ("linf", "half-space"), ("l2", "laplace"), ("linf", "laplace")])
+@pytest.mark.parametrize(
+    "norm, noise", [("l2", "half-space"), ("linf", "half-space"), ("l2", "laplace"), ("linf", "laplace")]
+)
 def test_known_coefficients_are_recovered(kind, norm, noise):
     """Errors are within eight asymptotic standard errors, plus a tenth of the largest coefficient.
 
@@ -479,7 +481,7 @@ def test_import_error_names_the_missing_extra():
 
 
 @pytest.mark.filterwarnings("default::ldpfast.ClippedWarning")
-@each("norm", ["l2", "linf"])
+@pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_clipped_rows_are_a_warning(kind, norm):
     """With their share, once per call; rows on the boundary are not clipped."""
     options = {} if kind is LogisticRegression else {"residual": 2.0}

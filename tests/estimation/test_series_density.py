@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core import privatize, stream
 from ldpfast.estimation import SeriesDensity
 
 from ..support import reference
 from ..support.cases import each
 from ..support.errors import CLIP_HINT, state_of_record
 from ..support.examples import assert_same
+from ..support.internals.kernels import privatize, stream
 from ..support.keys import FIXED_KEY, KEY, SEED
 
 POINT, HARMONIC = 3e-6, 1.5e-9  # error of a cosine, and its growth with the frequency
@@ -70,7 +70,7 @@ def test_the_sign_changes_exactly_at_the_threshold(isa, terms):
         assert not np.delete(changed, person, axis=0).any()
 
 
-@each("terms", [1, 31, 64])
+@pytest.mark.parametrize("terms", [1, 31, 64])
 def test_reports_of_two_records_are_equal_or_opposite(isa, terms):
     """Under one key, whatever the record is: also NaN, infinite and huge ones."""
     for dtype in (np.float32, np.float64):

@@ -99,7 +99,7 @@ def test_known_ends_shorten_the_interval():
 
 
 @pytest.mark.claim("The interval of a truncated mean covers where large records are rare.", "Estimates")
-@each("noise, epsilon", [("laplace", 20.0), ("sign-bit", 20.0), ("laplace", 1.0)])
+@pytest.mark.parametrize("noise, epsilon", [("laplace", 20.0), ("sign-bit", 20.0), ("laplace", 1.0)])
 def test_intervals_cover_where_large_records_are_rare(noise, epsilon):
     """600 runs of the worst distribution with 1.4 large records of 100; with normal limits 0.915 at epsilon 20."""
     problem, runs = TruncatedMean(epsilon, moment=2, radius=1.0, n=100, method="optimal", noise=noise), 600

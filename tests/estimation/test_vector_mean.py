@@ -10,12 +10,13 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast.estimation import VectorMean
-from ldpfast.estimation._region import Spread, largest_quantile, least_probability, mixture_probability
 from ldpfast.mechanisms import for_ball, for_box
+from ldpfast.reports import recipe_of
 
 from ..support.cases import each
 from ..support.errors import raises
 from ..support.examples import assert_same
+from ..support.internals.estimation import Spread, largest_quantile, least_probability, mixture_probability
 from ..support.noise_scales import l2_scale, linf_scale
 from ..support.statistics import assert_coverage
 
@@ -73,7 +74,7 @@ def test_the_moment_along_a_vertex_is_that_of_the_channel(dim, sampled, threshol
     """And the mean square of a coordinate, which is the mean of the moments in all directions."""
     cube = ldp.SampledCube(dim, 3.0, radius=2.0, sampled=sampled, threshold=threshold)
     last = np.array(
-        cube._recipe.law.rows()[-1], float
+        recipe_of(cube).law.rows()[-1], float
     )  # of the vertex with signs + only; in the order of sets, then of signs
     last /= last.sum()
     plus = np.tile([z.bit_count() for z in range(1 << sampled)], len(last) >> sampled)

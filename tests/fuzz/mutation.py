@@ -23,8 +23,7 @@ import pyarrow as pa
 from pyarrow import feather as arrow_feather
 from pyarrow import parquet as arrow_parquet
 
-from ldpfast._described import from_dict
-from ldpfast._schema import canonical_json
+from ..support.internals.shared import described, schemas
 
 ChangeBytes = Callable[[bytes], bytes]
 Mutator = Callable[[bytes, Random, ChangeBytes], bytes]
@@ -85,7 +84,7 @@ def plain(data: bytes, random: Random, change: ChangeBytes) -> bytes:
 
 def _text_of(value: Any) -> bytes:
     try:
-        return canonical_json(value)
+        return schemas.canonical_json(value)
     except (TypeError, ValueError):  # numbers that are not finite, surrogates
         return json.dumps(value).encode()
 
@@ -230,7 +229,7 @@ def _change_parts(header: Any, payload: bytes, random: Random, change: ChangeByt
 def _fitted(header: Any, payload: bytes) -> tuple[Any, bytes]:
     """Return a header with the schema of its parameters, and a payload of the size that belongs to it."""
     try:
-        asked = from_dict(header["schema"]["asks"])
+        asked = described.from_dict(header["schema"]["asks"])
         header["schema"] = asked.schema()
         if hasattr(asked, "mechanisms"):
             counters = [mechanism.report.state_layout for mechanism in asked.mechanisms.values()]

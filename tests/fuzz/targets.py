@@ -44,7 +44,7 @@ from ldpfast.estimation import (
 from ldpfast.estimation.protocols import Sequential
 from ldpfast.files import FileTable
 from ldpfast.mechanisms import Mechanism, Query
-from ldpfast.reports import Aggregator
+from ldpfast.reports import Aggregator, recipe_of
 from ldpfast.survey import Choice, Cross, Mean, Repeated, Survey, SurveyQuestion, YesNo
 
 from . import mutation
@@ -293,8 +293,8 @@ def add(state: Any, reports: Any) -> bool:
 
 def read_messages(data: bytes) -> bool:
     """Read the messages of several people to one of `QUESTIONS`."""
-    question = next((q for q in QUESTIONS.values() if q._recipe.label.head in data), QUESTIONS["k-ary"])
-    size = len(question._recipe.label.head) + question.report.nbytes
+    question = next((q for q in QUESTIONS.values() if recipe_of(q).label.head in data), QUESTIONS["k-ary"])
+    size = len(recipe_of(question).label.head) + question.report.nbytes
     messages = [data[i : i + size] for i in range(0, len(data), size)]
     return add(question.aggregator(), messages)
 

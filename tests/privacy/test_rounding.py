@@ -11,9 +11,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ldpfast import privacy
-from ldpfast.privacy._conversions import least_error, misses
 
 from ..support.cases import each
+from ..support.internals.privacy import least_error, misses
 
 EPSILON, SHARE, DELTA = st.floats(1e-12, 40), st.floats(1e-300, 1 - 2**-53), st.floats(1e-300, 0.9)
 

@@ -12,9 +12,9 @@ import pytest
 import ldpfast as ldp
 from ldpfast.mechanisms import RankCodebook
 from ldpfast.privacy import Channel, Guarantee, compose, compose_rounds, composition_epsilon, shuffled, shuffled_delta
-from ldpfast.privacy._loss_grid import LossGrid
 
 from ..support.errors import raises
+from ..support.internals.privacy import loss_grid
 from .test_shuffling import rows_of, shuffled_channel
 
 
@@ -77,7 +77,7 @@ def test_the_composition_equals_a_convolution_of_the_same_grid():
     """Without transforms and tilting, for a few rounds."""
     mechanism = ldp.Warner(2.0)
     bound = lambda e: float(shuffled_delta(mechanism, 500, e))  # noqa: E731
-    grid = LossGrid.of_curves(bound, bound, 1.0, 64)
+    grid = loss_grid.LossGrid.of_curves(bound, bound, 1.0, 64)
     sums = grid.masses
     for _ in range(6):
         sums = np.convolve(sums, grid.masses)
@@ -100,7 +100,7 @@ def test_a_grid_dominates_its_curve():
     one = lambda e: float(np.maximum(p - math.exp(e) * q, 0).sum())  # noqa: E731
     other = lambda e: float(np.maximum(q - math.exp(e) * p, 0).sum())  # noqa: E731
     for curve, back in ((lambda e: pair.delta(e), lambda e: pair.delta(e)), (one, other), (other, one)):
-        grid = LossGrid.of_curves(curve, back, 1.5, 50)
+        grid = loss_grid.LossGrid.of_curves(curve, back, 1.5, 50)
         losses = (np.arange(101) - 50) * grid.step
         for epsilon in np.linspace(-1.4, 1.6, 37):
             above = losses > epsilon

@@ -17,14 +17,14 @@ from scipy import optimize, special, stats
 import ldpfast as ldp
 from ldpfast import privacy
 from ldpfast.mechanisms import Gradient, TreeResponse
-from ldpfast.privacy import Channel, Guarantee, shuffled, shuffled_delta
+from ldpfast.privacy import Channel, Guarantee, TwoLevel, shuffled, shuffled_delta
 from ldpfast.privacy._exact import power_down
-from ldpfast.privacy._shuffled_counts import ERROR, ShuffledCounts, binomial
-from ldpfast.privacy._two_level import TwoLevel
+from ldpfast.reports import recipe_of
 
 from ..support.cases import each
 from ..support.errors import raises
 from ..support.examples import MECHANISMS
+from ..support.internals.privacy import ERROR, ShuffledCounts, binomial
 
 # Parameters of channels that are not mechanisms of the library --------------------------------------------------------
 
@@ -124,7 +124,7 @@ def shuffled_channel(own, other, common):
 
 
 def rows_of(mechanism):
-    return [[int(entry) for entry in row] for row in mechanism._recipe.law.rows()]
+    return [[int(entry) for entry in row] for row in recipe_of(mechanism).law.rows()]
 
 
 def raised(sets, outputs, odds):
@@ -295,7 +295,7 @@ def test_kinds_and_rows_of_finite_channels():
 
 
 def rows_of_fractions(mechanism):
-    return [[Fraction(w) / sum(map(Fraction, row)) for w in row] for row in mechanism._recipe.law.rows()]
+    return [[Fraction(w) / sum(map(Fraction, row)) for w in row] for row in recipe_of(mechanism).law.rows()]
 
 
 def test_the_rate_of_hiding_follows_from_the_sets():

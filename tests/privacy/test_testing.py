@@ -15,10 +15,10 @@ from scipy.optimize import linprog, minimize_scalar
 import ldpfast as ldp
 from ldpfast import privacy
 from ldpfast.privacy import Channel
-from ldpfast.privacy._conversions import least_error, misses
 
 from ..support.channels import as_doubles, events, integer_rows, ordered_pairs
 from ..support.exact import least_double_not_below
+from ..support.internals.privacy import least_error, misses
 
 # Trade-off ------------------------------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ def test_disclosure_risk_of_randomized_response_equals_the_formula():
         mechanism = ldp.Warner(epsilon)
         risk = mechanism.channel().disclosure_risk()
         assert risk == pytest.approx(privacy.disclosure_risk(mechanism.epsilon_realized), rel=1e-12)
-        exact = Fraction(mechanism.channel()._rows.exact[0][1], 2**64)
+        exact = Fraction(mechanism.channel().integers[0][1], 2**64)
         assert Fraction(risk) <= exact if exact < Fraction(1, 2) else True
     assert Channel([[2, 1], [1, 2]]).disclosure_risk() <= Fraction(1, 3)
     assert Channel([[2, 1], [1, 2]]).disclosure_risk() == -least_double_not_below(Fraction(-1, 3))

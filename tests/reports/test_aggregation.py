@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast.estimation import Frequencies, HistogramDensity, SeriesDensity, TruncatedMean, VectorMean
 from ldpfast.mechanisms import for_categories
-from ldpfast.reports import Aggregator, SampledSigns, aggregator_with
+from ldpfast.reports import Aggregator, SampledSigns, aggregator_with, recipe_of
 
-from ..support.aggregation import aggregate, reports_of
+from ..support.aggregation import aggregate, counted_of, reports_of
 from ..support.cases import each, each_kind
 from ..support.errors import raises
 from ..support.examples import KINDS, assert_same, assert_same_estimate
@@ -93,14 +93,14 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
     elif isinstance(mechanism, ldp.L2Ball | ldp.PrivUnit):
         shift = 0 if reports.dtype == np.float64 else 10
         steps = np.rint(mechanism.decode(reports).astype(np.float64) * (2.0 ** (40 - shift) / mechanism.scale))
-        assert wide(aggregator._counts.group().states[0]) == [sum(map(int, column)) << shift for column in steps.T]
+        assert wide(counted_of(aggregator).states[0]) == [sum(map(int, column)) << shift for column in steps.T]
     elif isinstance(mechanism, ldp.RankCodebook | ldp.RankedSigns):
         rows, bound = mechanism.decode(reports).astype(np.float32), mechanism.report.bound
         shares = rows * np.float32(1 / bound)
         steps = [
             np.rint(part.astype(float) * (2.0**30 / unit)) for part, unit in ((rows, bound), (shares * shares, 1.0))
         ]
-        assert wide(aggregator._counts.group().states[0]) == [
+        assert wide(counted_of(aggregator).states[0]) == [
             sum(map(int, column)) << 10 for part in steps for column in part.T
         ]
     else:
@@ -108,7 +108,7 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
         j = np.rint((reports.reshape(n, -1) - lower) / mechanism.grid - 0.5).astype(np.int64)
         np.testing.assert_array_equal(lower + mechanism.grid * (j + 0.5), reports.reshape(n, -1))
         columns = [[int(v) for v in column] for column in j.T]
-        assert wide(aggregator._counts.group().states[0]) == [sum(c) for c in columns] + [
+        assert wide(counted_of(aggregator).states[0]) == [sum(c) for c in columns] + [
             sum(v * v for v in c) for c in columns
         ]
 
@@ -120,7 +120,7 @@ def test_vector_sums_of_any_dimension_follow_the_definition(dim, dtype, isa):
     x = np.full((40, dim), 0.5 / math.sqrt(dim), dtype)
     reports, shift = mechanism.privatize(x, rng=1), 10 if dtype == "float32" else 0
     steps = np.rint(reports.astype(np.float64) * (2.0 ** (40 - shift) / mechanism.scale))
-    assert wide(aggregate(mechanism, reports)._counts.group().states[0]) == [sum(map(int, c)) << shift for c in steps.T]
+    assert wide(counted_of(aggregate(mechanism, reports)).states[0]) == [sum(map(int, c)) << shift for c in steps.T]
 
 
 def test_reports_of_both_precisions_merge():
@@ -296,7 +296,7 @@ def test_shares_of_the_right_mechanism_are_no_warning(k, epsilon, n, method):
 def test_the_total_of_very_many_ones_does_not_overflow():
     """A hundred counts of more than 2^58 add up to more than 2^64."""
     mechanism, n = ldp.UnaryEncoding(100, 1.0), 1 << 60
-    p, q = mechanism._coin.p, mechanism._coin.q
+    p, q = recipe_of(mechanism).coin.p, recipe_of(mechanism).coin.q
     count = round(n * (q + (p - q) / 100))
     estimate = aggregator_with(mechanism, [np.full(100, count)], n).estimate()  # warnings are errors
     np.testing.assert_allclose(estimate.value, 0.01, rtol=1e-9)
@@ -306,7 +306,7 @@ def counts_of(mechanism, counts):
     """Return an aggregator with the given counts of codes."""
     aggregator = mechanism.aggregator()
     return aggregator_with(
-        aggregator.question, [np.asarray(counts, aggregator._counts.group().states[0].dtype)], int(np.sum(counts))
+        aggregator.question, [np.asarray(counts, counted_of(aggregator).states[0].dtype)], int(np.sum(counts))
     )
 
 
@@ -335,7 +335,7 @@ def test_reports_that_no_shares_explain_are_a_warning(mechanism, counts, entry):
     aggregator = counts_of(mechanism, np.multiply(counts, scale))
     with pytest.warns(ldp.DoubtfulWarning, match=f"^{entry}.*by more than noise explains"):
         estimate = aggregator.estimate()
-    low, high = mechanism._recipe.decoding.value_range
+    low, high = recipe_of(mechanism).decoding.value_range
     assert (np.max(estimate.value) > high) or (np.min(estimate.value) < low)
 
 

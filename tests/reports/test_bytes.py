@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._schema import canonical_json
 from ldpfast.estimation import Frequencies, MedianSGD, VectorMean
 from ldpfast.reports import Aggregator
 from ldpfast.survey import YesNo
 
-from ..support.aggregation import aggregate, reports_of
+from ..support.aggregation import aggregate, counted_of, reports_of
 from ..support.cases import each, each_example, each_kind
 from ..support.errors import raises
+from ..support.internals.shared import canonical_json
 from ..support.process import run_python
 
 WARNER = ldp.Warner(1.0).schema()
@@ -225,7 +225,7 @@ def test_a_number_of_reports_that_the_state_cannot_have_is_rejected(n):
 def test_a_state_that_no_reports_have_is_rejected(mechanism, position, value):
     records = np.zeros((5, 3)) if mechanism.domain.width else np.zeros(5, int)
     good = mechanism.aggregator().update(mechanism.privatize(records, rng=1)).to_bytes()[:-16]
-    size = mechanism.aggregator()._counts.group().states[0].nbytes
+    size = counted_of(mechanism.aggregator()).states[0].nbytes
     state = np.frombuffer(good[-size:], np.int64).copy()
     state[position] = value if value else state[position] + 1
     with raises(ValueError, "data must hold a state that n = 5 reports can have"):
@@ -262,7 +262,7 @@ def test_a_mean_outside_the_ball_is_rejected():
 def test_no_reports_have_no_sums():
     aggregator = ldp.Laplace(0.0, 1.0, 1.0).aggregator()
     good = aggregator.to_bytes()[:-16]
-    size = aggregator._counts.group().states[0].nbytes
+    size = counted_of(aggregator).states[0].nbytes
     for position in range(size // 8):
         for value in (1, -1):
             state = np.zeros(size // 8, np.int64)

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core import tally
 from ldpfast.reports import Aggregator, Directions
 
 from ..support import reference
+from ..support.aggregation import counted_of
 from ..support.cases import each
 from ..support.errors import raises
+from ..support.internals.kernels import tally
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import assert_coverage
 
@@ -37,7 +38,7 @@ def test_sums_are_those_of_the_decoded_reports_as_vectors(isa, dim, n):
     squares = np.rint(shares.astype(np.float64) * 2.0**30).astype(np.int64).sum(axis=0) << 10
     assert reference.wide(state) == [*steps.tolist(), *squares.tolist()]
     aggregator = mechanism.aggregator().update(reports)
-    np.testing.assert_array_equal(aggregator._counts.group().states[0], state)
+    np.testing.assert_array_equal(counted_of(aggregator).states[0], state)
     np.testing.assert_allclose(aggregator.estimate().value, decoded.mean(axis=0), rtol=0, atol=2e-9 * mechanism.scale)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast.reports._sum_format import sums_of
 
-from ..support.aggregation import aggregate
+from ..support.aggregation import aggregate, counted_of
 from ..support.reference import wide
 
 LOW_WORD = (1 << 64) - 1
@@ -26,7 +26,7 @@ def test_grid_sums_are_those_of_python_integers(js, cut):
     mechanism = ldp.Laplace(0.0, 1.0, 1.0)
     reports = mechanism.grid * (np.array(js, np.float64) + 0.5)
     aggregator = aggregate(mechanism, reports[:cut]).merge(aggregate(mechanism, reports[cut:]))
-    assert wide(aggregator._counts.group().states[0]) == [sum(js), sum(j * j for j in js)]
+    assert wide(counted_of(aggregator).states[0]) == [sum(js), sum(j * j for j in js)]
     assert aggregator.estimate().value == pytest.approx(
         mechanism.grid * (sum(js) / len(js) + 0.5), rel=1e-14, abs=1e-12
     )
@@ -38,10 +38,10 @@ def test_merging_carries_from_the_low_to_the_high_word(values):
     total = mechanism.aggregator()
     for value in values:
         part = mechanism.aggregator()
-        part._counts.group().states[0][...] = value & LOW_WORD, value >> 64 & LOW_WORD
+        counted_of(part).states[0][...] = value & LOW_WORD, value >> 64 & LOW_WORD
         total.merge(part)
     wrapped = (sum(values) + (1 << 127)) % (1 << 128) - (1 << 127)
-    assert wide(total._counts.group().states[0]) == [wrapped, wrapped]
+    assert wide(counted_of(total).states[0]) == [wrapped, wrapped]
 
 
 @given(
@@ -50,8 +50,8 @@ def test_merging_carries_from_the_low_to_the_high_word(values):
 def test_sums_convert_to_the_nearest_doubles(value):
     """Small negative numbers, whose low word is large, are included."""
     aggregator = ldp.Laplace(0.0, 1.0, 1.0).aggregator()
-    aggregator._counts.group().states[0][...] = value & LOW_WORD, value >> 64 & LOW_WORD
-    floats = sums_of(aggregator._counts.group().states[0])
+    counted_of(aggregator).states[0][...] = value & LOW_WORD, value >> 64 & LOW_WORD
+    floats = sums_of(counted_of(aggregator).states[0])
     assert floats.tolist() == pytest.approx([float(value)] * 2, rel=2**-51, abs=0)
 
 
@@ -59,7 +59,7 @@ def test_sums_convert_to_the_nearest_doubles(value):
 def test_sums_of_two_million_reports_are_exact():
     mechanism = ldp.Laplace(0.0, 1.0, 1.0)
     reports = np.full(2_000_000, mechanism.grid * (-LARGEST + 0.5))
-    assert wide(aggregate(mechanism, reports)._counts.group().states[0]) == [
+    assert wide(counted_of(aggregate(mechanism, reports)).states[0]) == [
         -LARGEST * 2_000_000,
         LARGEST * LARGEST * 2_000_000,
     ]

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _conduct, _envelope, _job_counts, _schema
 from ldpfast.reports import GroupedAggregator
-from ldpfast.reports._grouped import MAGIC
 from ldpfast.survey import Survey, YesNo
 
 from ..support.cases import each
 from ..support.errors import raises
+from ..support.internals.shared import conduct, envelope, job_counts, schemas
 
+MAGIC = b"LDPGRUP\x01"  # the first bytes of a saved GroupedAggregator
 MECHANISM = ldp.Warner(1.0)
 X = [True, False, True, False]
 NOON = datetime(2024, 5, 17, 12, 30)
@@ -138,7 +138,7 @@ def partition_in(form: str, table: pd.DataFrame) -> Any:
     )
 
 
-@each("form", ["dask", "spark"])
+@pytest.mark.parametrize("form", ["dask", "spark"])
 def test_jobs_of_engines_have_the_bytes_of_one_process(form):
     """Partitions in every order, which are merged in a tree, give the state of one process."""
     n = 60
@@ -153,14 +153,14 @@ def test_jobs_of_engines_have_the_bytes_of_one_process(form):
     )
     survey, secret = Survey({"x": YesNo()}, 1.0), bytes(32)
     by = ("age", "zone")
-    task = _conduct.new_job(survey, column=None, by=by, person="id", key=secret, clip=False, reports=False)
+    task = conduct.new_job(survey, column=None, by=by, person="id", key=secret, clip=False, reports=False)
     expected = survey.collect(table, by=by, rng=ldp.PersonKeys(secret, "id"))
     for seed in range(4):
         rows = np.random.default_rng(seed).permutation(n)
         parts = [
             task.collect(partition_in(form, table.iloc[part]), i) for i, part in enumerate(np.array_split(rows, 5))
         ]
-        merged = _job_counts.merge([_job_counts.merge(parts[3:]), _job_counts.merge(parts[:3])])
+        merged = job_counts.merge([job_counts.merge(parts[3:]), job_counts.merge(parts[:3])])
         found = task.finish(merged)
         assert found.to_bytes() == expected.to_bytes()
         assert set(found) == set(expected)
@@ -169,16 +169,16 @@ def test_jobs_of_engines_have_the_bytes_of_one_process(form):
 def test_bytes_of_earlier_states_are_read():
     """Floats without a fraction are integers there, and groups are in the order in which they were seen."""
     grouped = collect(np.array([2.0, 1.0, 2.5, 1.0]))
-    header, payload = _envelope.unseal(MAGIC, "the aggregators of groups", grouped.to_bytes())
+    header, payload = envelope.unseal(MAGIC, "the aggregators of groups", grouped.to_bytes())
     assert header["groups"] == [{"float": 1}, {"float": 2}, 2.5]
-    old = _envelope.seal(MAGIC, {**header, "groups": [1, 2, 2.5]}, payload)
+    old = envelope.seal(MAGIC, {**header, "groups": [1, 2, 2.5]}, payload)
     loaded = ldp.load(old)
     assert loaded == grouped
     assert typed(loaded) == typed([1, 2, 2.5])
     zones = collect(["a", "b", "a", "b"])
-    header, payload = _envelope.unseal(MAGIC, "the aggregators of groups", zones.to_bytes())
+    header, payload = envelope.unseal(MAGIC, "the aggregators of groups", zones.to_bytes())
     given = [{"datetime": "2024-05-17T14:30:00+02:00"}, {"datetime": "2024-05-17T12:30:00"}]
-    assert list(ldp.load(_envelope.seal(MAGIC, {**header, "groups": given}, payload))) == [
+    assert list(ldp.load(envelope.seal(MAGIC, {**header, "groups": given}, payload))) == [
         datetime(2024, 5, 17, 12, 30, tzinfo=UTC),
         NOON,
     ]
@@ -186,8 +186,8 @@ def test_bytes_of_earlier_states_are_read():
 
 def test_damaged_values_are_refused():
     grouped = collect([1.0, 2.0] * 2)
-    header, payload = _envelope.unseal(MAGIC, "the aggregators of groups", grouped.to_bytes())
+    header, payload = envelope.unseal(MAGIC, "the aggregators of groups", grouped.to_bytes())
     for bad in ({"float": "nan"}, {"float": True}, {"float": None}, {"double": 1}):
         with pytest.raises(ValueError, match="data must be the bytes of the aggregators of groups: a label"):
-            ldp.load(_envelope.seal(MAGIC, {**header, "groups": [bad, 2]}, payload))
-    assert _schema.unpack(_schema.pack_group(((1.0,), 2))) == ((1.0,), 2)
+            ldp.load(envelope.seal(MAGIC, {**header, "groups": [bad, 2]}, payload))
+    assert schemas.unpack(schemas.pack_group(((1.0,), 2))) == ((1.0,), 2)

@@ -12,14 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _schema
 from ldpfast.estimation import Frequencies, VectorMean
+from ldpfast.reports import recipe_of
 from ldpfast.reports._labeled_reports import messages_of
 
 from ..support.aggregation import reports_of
 from ..support.cases import each
 from ..support.errors import raises
 from ..support.examples import KINDS, assert_same
+from ..support.internals.shared import schemas
 from ..support.one_shot import PROBLEMS
 
 VECTORS = Path(__file__).parent.parent / "support" / "labels.json"
@@ -57,7 +58,7 @@ def test_messages_are_counted_like_plain_reports(asked):
 @each_asked
 def test_messages_in_arrow_arrays(asked):
     question, reports = asked
-    found = messages_of(question._recipe.report, question._recipe.label, reports)
+    found = messages_of(recipe_of(question).report, recipe_of(question).label, reports)
     assert found.to_pylist() == [question.message(report) for report in reports]
     plain = question.aggregator().update(reports)
     for messages in (found, found.slice(5), pa.chunked_array([found.slice(0, 5), found.slice(5)])):
@@ -92,8 +93,8 @@ def test_tables_are_counted_like_plain_reports(asked, tmp_path):
 def test_a_table_explains_itself(asked):
     question, reports = asked
     metadata = question.to_arrow(reports).schema.metadata
-    assert _schema.read_json(metadata[b"ldpfast"])["asks"] == json.loads(_schema.canonical_json(question.to_dict()))
-    assert metadata[b"ldpfast"] == _schema.canonical_json(question.schema())
+    assert schemas.read_json(metadata[b"ldpfast"])["asks"] == json.loads(schemas.canonical_json(question.to_dict()))
+    assert metadata[b"ldpfast"] == schemas.canonical_json(question.schema())
 
 
 # Wrong labels ---------------------------------------------------------------------------------------------------------
@@ -257,7 +258,7 @@ def labels() -> list[dict]:
         message = question.message(report)
         found.append(
             {
-                "schema": _schema.canonical_json(question.schema()).decode(),
+                "schema": schemas.canonical_json(question.schema()).decode(),
                 "fingerprint": question.fingerprint,
                 "report": question.report.pack(question.report.validate(report)).tobytes().hex(),
                 "message": message.hex(),

@@ -13,6 +13,7 @@ from ldpfast.estimation import CountMeanSketch, Frequencies
 from ldpfast.reports import Aggregator
 from ldpfast.survey import Choice, Mean, Repeated, Survey, YesNo
 
+from ..support.aggregation import counted_of
 from ..support.errors import raises
 
 SURVEY = Survey(
@@ -48,7 +49,7 @@ def test_every_reason_is_counted_and_the_rest_is_kept(name):
     assert server.refused == expected
     plain = question.aggregator().update([*good, good[0], good[1]])
     assert server.n == plain.n == 202
-    assert all(map(np.array_equal, server._counts.group().states, plain._counts.group().states))
+    assert all(map(np.array_equal, counted_of(server).states, counted_of(plain).states))
     assert plain.refused == {}
 
 
@@ -71,7 +72,7 @@ def test_messages_of_a_survey():
     }
     plain = SURVEY.aggregator().update(good)
     assert server.n == plain.n
-    assert all(map(np.array_equal, server._counts.group().states, plain._counts.group().states))
+    assert all(map(np.array_equal, counted_of(server).states, counted_of(plain).states))
     assert [server.refused[reason] for reason in ("value", "order")] == [2, 2]
 
 

@@ -24,18 +24,23 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 import ldpfast as ldp
-from ldpfast.reports import Aggregator
-from ldpfast.server import _store, create_app
-from ldpfast.server._access import Tokens, session_of
-from ldpfast.server._exports import exported_state
+from ldpfast.reports import Aggregator, recipe_of
+from ldpfast.server import create_app
 from ldpfast.server._ids import LoggedIds
-from ldpfast.server._receiver import Receiver
-from ldpfast.server._reports import Reports, Status
-from ldpfast.server._server_plan import ServerPlan
-from ldpfast.server._store import Store
-from ldpfast.server._tables import VERSION
 from ldpfast.survey import Choice, Mean, Survey, Text, YesNo
 
+from ..support.aggregation import batches_of
+from ..support.internals.server import (
+    VERSION,
+    Receiver,
+    Reports,
+    ServerPlan,
+    Status,
+    Store,
+    access,
+    exports,
+    server_store,
+)
 from ..support.server import (
     LINES,
     PANEL,
@@ -51,7 +56,7 @@ from ..support.server import (
     reports_of,
 )
 
-TOKENS = Tokens((READ,), ())
+TOKENS = access.Tokens((READ,), ())
 
 
 def served(folder, surveys=SURVEY, **options):
@@ -79,7 +84,7 @@ def test_each_report_is_counted_once_and_the_estimate_is_that_of_an_aggregator(t
             found = client.get("/estimates", headers=READER).json()
             assert found["n"] == 500
             assert found["result"] == json.loads(json.dumps(expected.estimate().to_dict()))
-            assert store.counts(SURVEY._recipe.head[1:])[""] == expected
+            assert store.counts(recipe_of(SURVEY).head[1:])[""] == expected
             store.fold(170)
         assert post(client, reports).json() == {"accepted": 0, "duplicate": 500, "refused": []}  # after folding, too
     with served(tmp_path) as client:  # and after a restart
@@ -147,7 +152,7 @@ def test_an_id_with_other_bytes_is_a_conflict_and_the_first_wins(tmp_path):
         assert answer == {"accepted": 1, "duplicate": 1, "refused": [{"index": 1, "reason": "conflict"}]}
         assert post(client, [forged]).json()["refused"] == [{"index": 0, "reason": "conflict"}]
         expected = SURVEY.aggregator().update([first.message])
-        assert client.app.state.store.counts(SURVEY._recipe.head[1:])[""] == expected
+        assert client.app.state.store.counts(recipe_of(SURVEY).head[1:])[""] == expected
 
 
 @pytest.mark.claim("One bad report never harms the others of a request.", "Server")
@@ -498,7 +503,7 @@ def test_ids_of_a_wave_that_another_process_has_closed_are_not_stored_again(tmp_
 
 def test_estimates_hold_few_messages_in_memory(tmp_path, monkeypatch):
     """A batch can hold very many, and a server that does not fold has very many batches."""
-    monkeypatch.setattr(_store, "FOLDED", 300)
+    monkeypatch.setattr(server_store, "FOLDED", 300)
     message, plan = reports_of(SURVEY, 1)[0].message, ServerPlan.of(SURVEY, None, None)
     (occasion,) = plan.occasions().values()
     store, held = Store(plan, f"sqlite:///{tmp_path}/reports.db"), []
@@ -547,7 +552,7 @@ def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
         with store.read() as connection:
             assert len(connection.scalar(sa.text("SELECT identity FROM ldpfast"))) == 32
             assert Survey.from_dict(json.loads(connection.scalar(sa.text("SELECT description FROM surveys")))) == SURVEY
-        assert len(exported_state(store, occasion, None)._counts.batches) == 2
+        assert len(batches_of(exports.exported_state(store, occasion, None))) == 2
         store.touch()
         with store.write() as connection:
             connection.execute(sa.text("UPDATE ldpfast SET version = 1"))  # as an older server does that still runs
@@ -714,7 +719,7 @@ def test_reading_needs_a_token(tmp_path, path):
             assert client.get(path, headers=headers).status_code == 401
             assert client.head(path, headers=headers).status_code == 401
         assert client.get(path, headers=READER).status_code == (404 if path == "/trend.svg" else 200)
-        assert client.get(path, headers={"cookie": f"ldpfast={session_of(READ)}"}).status_code != 401
+        assert client.get(path, headers={"cookie": f"ldpfast={access.session_of(READ)}"}).status_code != 401
 
 
 @pytest.mark.claim("The cookie of the page is not the token.", "Server")
@@ -753,7 +758,7 @@ def test_a_proxy_may_show_the_page_under_a_path(tmp_path):
 
 @pytest.mark.claim("Sending reports needs a token if the file of tokens has a line `write`.", "Server")
 def test_writing_may_need_a_token_too(tmp_path):
-    with served(tmp_path, tokens=Tokens((READ,), (WRITE,))) as client:
+    with served(tmp_path, tokens=access.Tokens((READ,), (WRITE,))) as client:
         reports = reports_of(SURVEY, 2)
         assert post(client, reports).status_code == 401
         assert post(client, reports, authorization=f"Bearer {READ}").status_code == 401
@@ -945,9 +950,9 @@ def test_nobody_else_reads_a_new_database(tmp_path):
 def test_tokens_can_be_changed_while_the_server_runs(tmp_path):
     with served(tmp_path) as client:
         assert client.get("/estimates", headers=READER).status_code == 200
-        client.app.state.tokens = Tokens(("another-token-for-reading",), (WRITE,))
+        client.app.state.tokens = access.Tokens(("another-token-for-reading",), (WRITE,))
         assert client.get("/estimates", headers=READER).status_code == 401
-        assert client.get("/", headers={"cookie": f"ldpfast={session_of(READ)}"}).status_code == 401
+        assert client.get("/", headers={"cookie": f"ldpfast={access.session_of(READ)}"}).status_code == 401
         assert client.post("/login", data={"token": READ}).status_code == 401
         assert post(client, reports_of(SURVEY, 1)).status_code == 401
         reader = {"authorization": "Bearer another-token-for-reading"}
@@ -957,12 +962,12 @@ def test_tokens_can_be_changed_while_the_server_runs(tmp_path):
 @pytest.mark.claim("The file of tokens is made so that nobody else can read it.", "Server")
 def test_tokens_come_from_a_file_that_nobody_else_reads(tmp_path):
     path = tmp_path / "tokens"
-    made = Tokens.from_file(path)
+    made = access.Tokens.from_file(path)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert Tokens.from_file(path) == made
+    assert access.Tokens.from_file(path) == made
     path.write_text(f"# rotated\nread {READ}\nread {READ}2\n\nwrite {WRITE}\n")
-    found = Tokens.from_file(path)
-    assert found == Tokens((READ, f"{READ}2"), (WRITE,))
+    found = access.Tokens.from_file(path)
+    assert found == access.Tokens((READ, f"{READ}2"), (WRITE,))
     assert found.may_read(f"bearer {READ}2", None)
     for text in (
         f"write {WRITE}\n",
@@ -974,7 +979,7 @@ def test_tokens_come_from_a_file_that_nobody_else_reads(tmp_path):
     ):
         path.write_text(text)
         with pytest.raises(ValueError, match="must"):
-            Tokens.from_file(path)
+            access.Tokens.from_file(path)
 
 
 def test_many_requests_at_once_store_each_report_once(tmp_path):
@@ -989,4 +994,4 @@ def test_many_requests_at_once_store_each_report_once(tmp_path):
         assert sum(answer["accepted"] for answer in answers) == 600
         assert sum(answer["duplicate"] for answer in answers) == 60 * 50
         expected = SURVEY.aggregator().update([report.message for report in reports])
-        assert client.app.state.store.counts(SURVEY._recipe.head[1:])[""] == expected
+        assert client.app.state.store.counts(recipe_of(SURVEY).head[1:])[""] == expected

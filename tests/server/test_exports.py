@@ -15,18 +15,16 @@ import sqlalchemy as sa
 import ldpfast as ldp
 from ldpfast.cli import main
 from ldpfast.reports import Aggregator, GroupedAggregator, recipe_of
-from ldpfast.reports._batches import BATCHES_KEY
-from ldpfast.server._exports import exported_messages, exported_state
-from ldpfast.server._reports import Reports
-from ldpfast.server._server_plan import ServerPlan, SurveyOccasion
-from ldpfast.server._store import Store
 from ldpfast.survey import Survey, YesNo
 from ldpfast.survey._messages import message_table
 
+from ..support.aggregation import batches_of, counted_of
+from ..support.internals.server import Reports, ServerPlan, Store, SurveyOccasion, exported_messages, exported_state
 from ..support.server import SURVEY, postgres, postgres_programs, reports_of
 
 OTHER = Survey({"smokes": YesNo(optional=True)}, 1.0)
 GROUPS = ["N", "S"]
+BATCHES = b"ldpfast_batches"  # metadata of tables of messages: the names of batches, by group
 
 
 @pytest.fixture
@@ -101,8 +99,8 @@ def test_a_state_and_the_messages_that_it_holds_are_not_added(commands, tmp_path
     for path in (state, table):
         with pytest.raises(ValueError, match="batch that was already counted"):
             again.update(opened(path)) if path == table else again.merge(opened(path))
-    assert again._counts.group().states[0].tolist() == counted._counts.group().states[0].tolist()
-    assert ldp.load(again.to_bytes())._counts.batches == again._counts.batches
+    assert counted_of(again).states[0].tolist() == counted_of(counted).states[0].tolist()
+    assert batches_of(ldp.load(again.to_bytes())) == batches_of(again)
 
 
 def test_groups_are_exported_and_added_one_by_one(commands, tmp_path):
@@ -134,7 +132,7 @@ def test_two_databases_are_added(tmp_path):
     occasion, found = SurveyOccasion.of(SURVEY), SURVEY.aggregator()
     for name in ("one", "two"):
         store = Store(ServerPlan.of(SURVEY, None, None), f"sqlite:///{tmp_path}/{name}.db")
-        assert exported_state(store, occasion, None)._counts.batches == set()  # of nobody
+        assert batches_of(exported_state(store, occasion, None)) == set()  # of nobody
         add(store, 40)
         found.merge(exported_state(store, occasion, None))
         store.close()
@@ -173,7 +171,7 @@ def test_exports_are_added_if_and_only_if_they_hold_different_reports(kind, tmp_
                     )
                     state = exported_state(store, occasion, group)
                     assert state.n == len(held)
-                    exports.append((step, held, state._counts.batches))
+                    exports.append((step, held, batches_of(state)))
             else:
                 listed, names = exported_messages(store, occasion, group)
                 held = set().union(*(own for one, own in waiting if one in chosen))
@@ -197,7 +195,7 @@ def test_only_a_whole_table_of_the_survey_with_its_names_is_counted():
     name = "0" * 32
     table = message_table(recipe_of(SURVEY), messages, None, {"": [name]})
     assert SURVEY.aggregator().update(table) == SURVEY.aggregator().update(table.slice(0, 20))
-    assert SURVEY.aggregator().update(table)._counts.batches == {name}
+    assert batches_of(SURVEY.aggregator().update(table)) == {name}
     assert SURVEY.estimate(table).n == 20
     named = table.schema.metadata
     for given, error, text in (
@@ -208,10 +206,10 @@ def test_only_a_whole_table_of_the_survey_with_its_names_is_counted():
             ValueError,
             "reports must answer the same survey",
         ),
-        (table.replace_schema_metadata({**named, BATCHES_KEY: b"{}"}), ValueError, "names of batches for all"),
-        (table.replace_schema_metadata({**named, BATCHES_KEY: b"[]"}), ValueError, "names of batches for all"),
+        (table.replace_schema_metadata({**named, BATCHES: b"{}"}), ValueError, "names of batches for all"),
+        (table.replace_schema_metadata({**named, BATCHES: b"[]"}), ValueError, "names of batches for all"),
         (
-            table.replace_schema_metadata({**named, BATCHES_KEY: json.dumps({"": ["x"]})}),
+            table.replace_schema_metadata({**named, BATCHES: json.dumps({"": ["x"]})}),
             ValueError,
             "names of batches",
         ),

@@ -25,13 +25,12 @@ import sqlalchemy as sa
 import ldpfast as ldp
 from ldpfast.cli import main
 from ldpfast.client import SendError, Sent, send
-from ldpfast.server._server_plan import ServerPlan
-from ldpfast.server._store import Store
-from ldpfast.server._tables import VERSION, metadata
 from ldpfast.survey import Survey
 
+from ..support.aggregation import batches_of
 from ..support.cases import each
 from ..support.clients import build_package
+from ..support.internals.server import VERSION, ServerPlan, Store, metadata
 from ..support.process import NATIVE, compile_c
 from ..support.server import PANEL, READ, READER, SURVEY, body_of, free_port, postgres, postgres_programs, reports_of
 
@@ -193,8 +192,8 @@ def test_a_stopped_server_answers_what_it_has_received_and_the_commands_read_its
     assert run("export", "-o", folder / "state.ldp").startswith("n = 1500")
     expected = SURVEY.aggregator().update([report.message for report in reports])
     state = ldp.load((folder / "state.ldp").read_bytes())
-    assert state._counts.batches
-    expected._counts.batches = state._counts.batches
+    assert batches_of(state)
+    expected._counts.batches = batches_of(state)
     assert state == expected
     with pytest.raises(ValueError, match="batch that was already counted"):
         state.update(table)  # which has the messages that were folded meanwhile

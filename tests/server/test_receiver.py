@@ -7,12 +7,9 @@ import random
 
 import pytest
 
-from ldpfast.server import _receiver
-from ldpfast.server._receiver import Outcome, Receiver, UnavailableError
-from ldpfast.server._server_plan import ServerPlan
-from ldpfast.server._store import Store
-from ldpfast.server._wire import Incoming, read_frames
+from ldpfast.reports import recipe_of
 
+from ..support.internals.server import Outcome, Receiver, ServerPlan, Store, UnavailableError, server_receiver, wire
 from ..support.server import SURVEY, frame_of, reports_of
 
 GROUPS = ["DE", "FR"]
@@ -65,10 +62,10 @@ def test_requests_that_arrive_together_are_answered_as_one_by_one(receiver, tmp_
     twin = Receiver(Store(ServerPlan.of(SURVEY, None, GROUPS), f"sqlite:///{path}"), folds=False)
 
     async def together():
-        return await asyncio.gather(*(receiver.receive(read_frames(body, 100)) for body in bodies))
+        return await asyncio.gather(*(receiver.receive(wire.read_frames(body, 100)) for body in bodies))
 
     async def one_by_one():
-        return [await twin.receive(read_frames(body, 100)) for body in bodies]
+        return [await twin.receive(wire.read_frames(body, 100)) for body in bodies]
 
     found = asyncio.run(together())
     assert len(sizes) == 1
@@ -78,7 +75,7 @@ def test_requests_that_arrive_together_are_answered_as_one_by_one(receiver, tmp_
     assert reasons >= {"group", "fingerprint", "length", "line", "conflict"}
     assert sum(outcome.duplicate for outcome in found) > 50
     assert Outcome(0, 0, {}) in found  # an empty body among others
-    fingerprint = SURVEY._recipe.head[1:]
+    fingerprint = recipe_of(SURVEY).head[1:]
     assert receiver.store.counts(fingerprint) == twin.store.counts(fingerprint)
     assert receiver.store.summary() == twin.store.summary()
     assert receiver.waiting == twin.waiting == 0
@@ -87,22 +84,22 @@ def test_requests_that_arrive_together_are_answered_as_one_by_one(receiver, tmp_
 
 
 def test_a_body_after_another_keeps_the_places_of_its_faults():
-    parts = [read_frames(b"\0\0\0\0" * n, 9) for n in (2, 0, 1)]
+    parts = [wire.read_frames(b"\0\0\0\0" * n, 9) for n in (2, 0, 1)]
     parts[2].add(b"id", b"message", b"label")
-    joined = Incoming.joined(parts)
-    assert joined == Incoming(
+    joined = wire.Incoming.joined(parts)
+    assert joined == wire.Incoming(
         [b"", b"", b"", b"id"], [b""] * 3 + [b"message"], [b""] * 3 + [b"label"], dict.fromkeys(range(3), "line")
     )
 
 
 def test_an_error_in_a_check_reaches_every_request_and_nothing_waits(receiver, monkeypatch):
-    incoming = [read_frames(frame_of(report, b"DE"), 9) for report in reports_of(SURVEY, 3)]
+    incoming = [wire.read_frames(frame_of(report, b"DE"), 9) for report in reports_of(SURVEY, 3)]
 
     async def together():
         return await asyncio.gather(*map(receiver.receive, incoming), return_exceptions=True)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_receiver, "faults_of", lambda *_: 1 / 0)
+        patch.setattr(server_receiver, "faults_of", lambda *_: 1 / 0)
         assert [type(error) for error in asyncio.run(together())] == [ZeroDivisionError] * 3
     assert receiver.waiting == 0
     with monkeypatch.context() as patch:
@@ -114,7 +111,7 @@ def test_an_error_in_a_check_reaches_every_request_and_nothing_waits(receiver, m
 
 
 def test_others_are_answered_when_a_client_has_gone(receiver):
-    incoming = [read_frames(frame_of(report, b"DE"), 9) for report in reports_of(SURVEY, 3)]
+    incoming = [wire.read_frames(frame_of(report, b"DE"), 9) for report in reports_of(SURVEY, 3)]
 
     async def run():
         tasks = [asyncio.create_task(receiver.receive(one)) for one in incoming]
@@ -131,7 +128,7 @@ def test_others_are_answered_when_a_client_has_gone(receiver):
 
 def test_a_request_that_arrives_while_the_receiver_closes_is_sent_away(receiver):
     async def run():
-        task = asyncio.create_task(receiver.receive(read_frames(frame_of(reports_of(SURVEY, 1)[0], b"DE"), 9)))
+        task = asyncio.create_task(receiver.receive(wire.read_frames(frame_of(reports_of(SURVEY, 1)[0], b"DE"), 9)))
         await asyncio.sleep(0)  # it has arrived
         receiver.close()
         return await asyncio.wait_for(task, 10)
@@ -143,7 +140,7 @@ def test_a_request_that_arrives_while_the_receiver_closes_is_sent_away(receiver)
 
 def test_event_loops_do_not_wait_for_each_other(receiver):
     """One loop ends between the arrival of its request and its check."""
-    first, second, third = (read_frames(frame_of(report, b"DE"), 9) for report in reports_of(SURVEY, 3))
+    first, second, third = (wire.read_frames(frame_of(report, b"DE"), 9) for report in reports_of(SURVEY, 3))
 
     async def run(incoming):
         return await asyncio.wait_for(receiver.receive(incoming), 10)
@@ -158,12 +155,12 @@ def test_event_loops_do_not_wait_for_each_other(receiver):
 
 
 def test_a_round_is_stored_in_parts_of_a_transaction(receiver, sizes, monkeypatch):
-    monkeypatch.setattr(_receiver, "TOGETHER", 10)
+    monkeypatch.setattr(server_receiver, "TOGETHER", 10)
     counts = [1, 9, 1, 12, 0, 3, 7, 1]
     bodies = [b"".join(frame_of(report, b"DE") for report in reports_of(SURVEY, count)) for count in counts]
 
     async def together():
-        return await asyncio.gather(*(receiver.receive(read_frames(body, 100)) for body in bodies))
+        return await asyncio.gather(*(receiver.receive(wire.read_frames(body, 100)) for body in bodies))
 
     assert asyncio.run(together()) == [Outcome(count, 0, {}) for count in counts]
     assert sizes == [10, 1, 12, 10, 1]

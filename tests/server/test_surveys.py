@@ -19,15 +19,12 @@ import ldpfast as ldp
 from ldpfast.cli import main
 from ldpfast.reports import recipe_of
 from ldpfast.server import create_app
-from ldpfast.server._access import Tokens
-from ldpfast.server._loss import losses_of, sentences
-from ldpfast.server._server_plan import ServerPlan
-from ldpfast.server._store import Store
 from ldpfast.survey import Choice, Ledger, Repeated, RepeatedSurvey, Survey, YesNo
 
+from ..support.internals.server import ServerPlan, Store, access, loss
 from ..support.server import LINES, READ, READER, body_of
 
-TOKENS = Tokens((READ,), ())
+TOKENS = access.Tokens((READ,), ())
 FIRST = Survey({"town": Choice(["a", "b"], optional=True)}, 2.0, series="town")
 SECOND = FIRST.revise(change={"town": Choice(["a", "b", "c"], optional=True)})
 WEEKLY = Repeated(Survey({"smokes": YesNo(optional=True)}, 4.0, series="weeks"), round=2.0, rounds=3)
@@ -127,7 +124,7 @@ ASKED = {
 @pytest.mark.parametrize("surveys", ASKED.values(), ids=ASKED)
 def test_the_losses_are_those_of_people_who_answer_everything(surveys):
     """Among 300 people, some lose what is stated with a secret, and nobody loses more; a ledger never exceeds its number."""
-    found, worst, most = losses_of(tuple(surveys)), 0.0, 0.0
+    found, worst, most = loss.losses_of(tuple(surveys)), 0.0, 0.0
     for person in range(300):
         ledgers = {recipe_of(survey).series.promise: Ledger({}) for survey in surveys}
         coins, spent = {}, 0.0
@@ -158,19 +155,19 @@ def test_the_losses_are_those_of_people_who_answer_everything(surveys):
 
 def test_the_loss_of_rounds_is_that_of_the_repeated_survey():
     rounds = [WEEKLY.in_round(number) for number in (0, 1)]
-    found = losses_of(tuple(rounds))
+    found = loss.losses_of(tuple(rounds))
     assert found.ledger == WEEKLY.loss().epsilon
     assert found.changed == WEEKLY.loss(changes=1).epsilon
     assert found.total == pytest.approx(2 * WEEKLY.guarantee.epsilon)
     revised = RepeatedSurvey(WEEKLY.survey.revise(add={"drinks": YesNo(optional=True)}), round=2.0, rounds=3)
-    other = losses_of((*rounds, revised.in_round(2)))
+    other = loss.losses_of((*rounds, revised.in_round(2)))
     assert other.ledger == found.ledger  # a ledger refuses the added question
     assert other.secret == pytest.approx(2 * found.secret)
     edited = replace(revised.survey, revision=1)  # by hand, on an older server
-    assert losses_of((*rounds, Repeated(edited, round=2.0, rounds=3).in_round(2))).secret == other.secret
-    longer = losses_of(tuple(WEEKLY.in_round(number) for number in range(5)))
+    assert loss.losses_of((*rounds, Repeated(edited, round=2.0, rounds=3).in_round(2))).secret == other.secret
+    longer = loss.losses_of(tuple(WEEKLY.in_round(number) for number in range(5)))
     assert longer.secret == replace(WEEKLY, rounds=5).loss().epsilon > longer.ledger == found.ledger
-    texts = sentences(rounds, 0)
+    texts = loss.sentences(rounds, 0)
     assert texts[1].startswith("at most \u03b5 = 3.")
     assert texts[1].endswith("and its other rounds, 3 at most, if they come from one ledger, and no value changes.")
     assert "if the value of each question changes once" in texts[3]
@@ -180,13 +177,15 @@ def test_other_weights_and_too_many_orders_state_the_sum():
     """A file can be written by hand, with what `revise` does not allow."""
     first = Survey({"a": YesNo(optional=True), "b": YesNo(optional=True)}, 2.0, weights={"a": 3, "b": 1})
     other = replace(first, weights={"a": 1, "b": 1}, revision=2)
-    found = losses_of((first, other))
+    found = loss.losses_of((first, other))
     assert found.secret == found.total == pytest.approx(4.0)
-    assert sentences([first, replace(first, epsilon=1.0)], 0)[1].endswith(
+    assert loss.sentences([first, replace(first, epsilon=1.0)], 0)[1].endswith(
         "if they come from 2 ledgers, one for each series."
     )
-    assert "so far, and at most \u03b5 = 2 in each further period of 2 waves" in sentences([ENDLESS.in_wave(3)], 0)[1]
-    assert "and all other waves of the series, if they" in sentences([PANEL.in_wave(3)], 0)[1]
+    assert (
+        "so far, and at most \u03b5 = 2 in each further period of 2 waves" in loss.sentences([ENDLESS.in_wave(3)], 0)[1]
+    )
+    assert "and all other waves of the series, if they" in loss.sentences([PANEL.in_wave(3)], 0)[1]
 
 
 # Rounds ---------------------------------------------------------------------------------------------------------------

@@ -10,11 +10,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("sqlalchemy")
 
-from ldpfast.server._reports import places_of
-from ldpfast.server._wire import BodyError, Incoming, TooManyError, read_frames, read_json_lines
-from ldpfast.survey._client import Report
+from ldpfast.survey import Report
 
 from ..support.cases import each
+from ..support.internals.server import reports, wire
 from ..support.server import frame_of
 
 ID = bytes(range(16))
@@ -30,10 +29,12 @@ def frame(label: bytes = b"") -> bytes:
 
 def test_lines_and_frames_give_the_same_reports():
     lines = "\n".join([line(), line(group="é"), line(group=None)])
-    assert read_json_lines(lines.encode(), 99) == Incoming([ID] * 3, [b"abc"] * 3, [b"", "é".encode(), b""], {})
-    assert read_frames(frame() + frame("é".encode()) + frame(), 99) == read_json_lines(lines.encode(), 99)
-    assert read_json_lines(line(group="\ud800").encode(), 99).faults == {}  # no group has such a label
-    assert read_json_lines(b"\n \n", 99) == read_frames(b"", 99) == Incoming()
+    assert wire.read_json_lines(lines.encode(), 99) == wire.Incoming(
+        [ID] * 3, [b"abc"] * 3, [b"", "é".encode(), b""], {}
+    )
+    assert wire.read_frames(frame() + frame("é".encode()) + frame(), 99) == wire.read_json_lines(lines.encode(), 99)
+    assert wire.read_json_lines(line(group="\ud800").encode(), 99).faults == {}  # no group has such a label
+    assert wire.read_json_lines(b"\n \n", 99) == wire.read_frames(b"", 99) == wire.Incoming()
 
 
 @each(
@@ -48,26 +49,26 @@ def test_lines_and_frames_give_the_same_reports():
 )  # fmt: skip
 def test_a_bad_line_does_not_harm_its_neighbors(text, fault):
     given = text if isinstance(text, bytes) else text.encode()
-    found = read_json_lines(b"\n".join([line().encode(), given, line().encode()]), 99)
-    assert found == Incoming([ID, b"", ID], [b"abc", b"", b"abc"], [b""] * 3, {1: fault})
+    found = wire.read_json_lines(b"\n".join([line().encode(), given, line().encode()]), 99)
+    assert found == wire.Incoming([ID, b"", ID], [b"abc", b"", b"abc"], [b""] * 3, {1: fault})
 
 
 @pytest.mark.parametrize("bad", [b"", b"\0" * 16, ID + b"\x05abc"])
 def test_a_bad_frame_does_not_harm_its_neighbors(bad):
-    found = read_frames(frame() + len(bad).to_bytes(4, "little") + bad + frame(), 99)
-    assert found == Incoming([ID, b"", ID], [b"abc", b"", b"abc"], [b""] * 3, {1: "line"})
+    found = wire.read_frames(frame() + len(bad).to_bytes(4, "little") + bad + frame(), 99)
+    assert found == wire.Incoming([ID, b"", ID], [b"abc", b"", b"abc"], [b""] * 3, {1: "line"})
 
 
 @pytest.mark.parametrize("body", [b"\x01", b"\x05\0\0\0abc", frame()[:-1], frame() + b"\xff\xff\xff\xff"])
 def test_a_body_that_ends_within_a_frame_is_refused(body):
-    with pytest.raises(BodyError, match=r"must end before the body"):
-        read_frames(body, 99)
+    with pytest.raises(wire.BodyError, match=r"must end before the body"):
+        wire.read_frames(body, 99)
 
 
 def test_more_reports_than_are_allowed_are_not_read():
-    assert len(read_json_lines(b"7\n" * 5, 5)) == len(read_frames(frame() * 5, 5)) == 5
-    for read, body in ((read_json_lines, b"7\n" * 6), (read_frames, frame() * 6)):
-        with pytest.raises(TooManyError):
+    assert len(wire.read_json_lines(b"7\n" * 5, 5)) == len(wire.read_frames(frame() * 5, 5)) == 5
+    for read, body in ((wire.read_json_lines, b"7\n" * 6), (wire.read_frames, frame() * 6)):
+        with pytest.raises(wire.TooManyError):
             read(body, 5)
 
 
@@ -83,8 +84,8 @@ def test_places_are_found_in_one_pass():
         __eq__ = int.__eq__
 
     values = [Value(i % 1000) for i in range(3000)]
-    found = places_of(values)
+    found = reports.places_of(values)
     assert len(hashed) <= 4 * len(values)
     assert found == {i: [i, i + 1000, i + 2000] for i in range(1000)}
-    assert places_of([Value(7)] * 3) == {7: [0, 1, 2]}
-    assert places_of([]) == {}
+    assert reports.places_of([Value(7)] * 3) == {7: [0, 1, 2]}
+    assert reports.places_of([]) == {}

@@ -8,10 +8,10 @@ import random
 import numpy as np
 import pytest
 
-from ldpfast._core import strings
 from ldpfast.mechanisms import SketchResponse
 
 from ..support.cases import each
+from ..support.internals.kernels import strings
 from ..support.statistics import assert_counts
 
 PRIME = 2**61 - 1

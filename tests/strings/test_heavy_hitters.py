@@ -13,23 +13,23 @@ import pytest
 import ldpfast as ldp
 from ldpfast.domains import Strings
 from ldpfast.estimation import HeavyHitters, heavy_hitters
-from ldpfast.estimation.strings import _independent, _search
 from ldpfast.estimation.strings._decoded import DecodedSketch
-from ldpfast.estimation.strings._independent import MAX_ABSENT, MAX_SHARES
-from ldpfast.estimation.strings._search import search, search_level
-from ldpfast.estimation.strings._search_levels import (
+
+from ..support.aggregation import counted_of
+from ..support.cases import each
+from ..support.errors import raises
+from ..support.internals.strings import (
     MAX_CANDIDATES,
     Level,
     best_prefixes,
     continuations,
+    independent,
     kept_survivors,
     largest_step,
     levels_of,
+    search,
     spread,
 )
-
-from ..support.cases import each
-from ..support.errors import raises
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import normal_margin
 
@@ -132,13 +132,13 @@ def test_examples_of_levels():
 
 
 def test_what_a_level_cuts_off_is_the_rest_of_the_best():
-    counted = SMALL.collect(np.array(words(12))[np.arange(60_000) % 12], rng=1)._counts.group()
+    counted = counted_of(SMALL.collect(np.array(words(12))[np.arange(60_000) % 12], rng=1))
     decoded = DecodedSketch.of(SMALL.mechanism, counted, 1)
     level = Level(0, 5, 1)
-    everything, step, _ = search_level(decoded, level, 4096, np.zeros((1, 0), np.uint8))
+    everything, step, _ = search.search_level(decoded, level, 4096, np.zeros((1, 0), np.uint8))
     assert not step.raised
     assert step.kept == len(everything) == 12
-    best, cut, _ = search_level(decoded, level, 5, np.zeros((1, 0), np.uint8))
+    best, cut, _ = search.search_level(decoded, level, 5, np.zeros((1, 0), np.uint8))
     assert cut.raised
     assert (len(best), cut.kept) == (5, 5)
     assert {tuple(row) for row in best} <= {tuple(row) for row in everything}
@@ -147,8 +147,8 @@ def test_what_a_level_cuts_off_is_the_rest_of_the_best():
 
 def test_a_level_without_reports_ends_the_search():
     problem = HeavyHitters(4.0, max_bytes=14, alphabet=LETTERS, n=1000)
-    parts = [DecodedSketch.of(problem.mechanism, problem.aggregator()._counts.group(), part) for part in (1, 2)]
-    rows, steps, moments = search(parts, levels_of(problem.domain, problem.mechanism.prefixes)[:2])
+    parts = [DecodedSketch.of(problem.mechanism, counted_of(problem.aggregator()), part) for part in (1, 2)]
+    rows, steps, moments = search.search(parts, levels_of(problem.domain, problem.mechanism.prefixes)[:2])
     assert moments == [1.0, 1.0]
     assert not len(rows)
     assert [step.candidates for step in steps] == [0, 0]
@@ -203,9 +203,7 @@ def test_few_people_have_no_heavy_hitters_and_a_warning(n):
 
 
 def test_more_survivors_than_can_be_continued_are_cut_with_a_warning(monkeypatch):
-    from ldpfast.estimation.strings import _search
-
-    monkeypatch.setattr(_search, "MAX_SURVIVORS", 3)
+    monkeypatch.setattr(search, "MAX_SURVIVORS", 3)
     people = np.array(words(12))[np.arange(60_000) % 12]
     with pytest.warns(UserWarning, match="more prefixes of 5 symbols passed than can be continued, and 3 were"):
         found = SMALL.run(people, rng=1)
@@ -259,7 +257,7 @@ def test_absent_strings_that_the_search_keeps_are_not_confirmed():
         problem = HeavyHitters(4.0, max_bytes=5, alphabet=LETTERS, n=20_000, buckets=1024, salt=str(run))
         rng = np.random.default_rng([STATISTICS_SEED, run])
         counted = problem.collect(rng.choice(np.array(common), 20_000, p=zipf(20)), rng=run)
-        whole = DecodedSketch.of(problem.mechanism, counted._counts.group(), 0)
+        whole = DecodedSketch.of(problem.mechanism, counted_of(counted), 0)
         names = problem._confirmed(whole, problem.domain.records([*common, *absent])[0])[3]
         assert common[0] in names
         errors += any(name not in common for name in names)
@@ -384,10 +382,8 @@ def test_a_level_with_two_candidates_keeps_what_people_have():
 
 def test_the_search_does_not_depend_on_the_number_of_threads(monkeypatch):
     """Also where more continuations pass than are kept, which is forced here."""
-    from ldpfast.estimation.strings import _search
-
-    monkeypatch.setattr(_search, "CAPACITY", 4)
-    monkeypatch.setattr(_search, "MAX_SCORES", 4)
+    monkeypatch.setattr(search, "CAPACITY", 4)
+    monkeypatch.setattr(search, "MAX_SCORES", 4)
     counted = SMALL.collect(np.array(words(60))[np.arange(60_000) % 60], rng=1)
     before, found = ldp.get_num_threads(), []
     try:
@@ -415,7 +411,7 @@ def noted(estimate, reports):
 
 
 @pytest.mark.claim("Reports that are sent again with other ids, or forged, give a warning.", "Strings")
-@each("times", [1.3, 33])
+@pytest.mark.parametrize("times", [1.3, 33])
 def test_reports_that_are_sent_again_give_a_warning_and_end_the_search_early(times):
     """Without a limit all prefixes pass, because noise is taken for people, and tens of thousands are tested."""
     people = np.array(words(40, length=3))[np.random.default_rng(2).choice(40, 3000, p=zipf(40))]
@@ -428,7 +424,9 @@ def test_reports_that_are_sent_again_give_a_warning_and_end_the_search_early(tim
     assert len(found.doubts) == 1
     assert found.to_dict()["doubts"] == list(found.doubts)
     assert not all(step.possible for step in found.steps)
-    assert all(step.kept <= MAX_SHARES / step.threshold + MAX_ABSENT + 1 for step in found.steps)
+    assert all(
+        step.kept <= independent.MAX_SHARES / step.threshold + independent.MAX_ABSENT + 1 for step in found.steps
+    )
     assert {*honest.strings} <= {*found.strings}
 
 
@@ -444,10 +442,10 @@ def test_the_work_of_a_search_is_limited_and_said(monkeypatch):
     """Few strings are tested, and scans of all candidates end although not all that pass are known."""
     reports, tested, scans = SENT_AGAIN.privatize(words(5, length=3) * 2000, rng=5), [], []
     assert len(SENT_AGAIN.estimate(reports).strings) == 5
-    scored, original = _search._scored, _search.independent
+    scored, original = search._scored, search.independent
     with monkeypatch.context() as patch:
-        patch.setattr(_independent, "MAX_TESTED", 3)
-        patch.setattr(_search, "independent", lambda *given: tested.append(original(*given)) or tested[-1])
+        patch.setattr(independent, "MAX_TESTED", 3)
+        patch.setattr(search, "independent", lambda *given: tested.append(original(*given)) or tested[-1])
         found, kinds = noted(SENT_AGAIN.estimate, reports)
     assert kinds == {UserWarning}
     assert len(tested) == 1  # no other pass
@@ -456,19 +454,19 @@ def test_the_work_of_a_search_is_limited_and_said(monkeypatch):
     assert step.threshold >= tested[0].cut > 0
 
     # Hundreds pass, of which four are returned for each first letter, so that the limit is raised, twice at most.
-    monkeypatch.setattr(_search, "quantile_of", lambda _: 0.5)
-    monkeypatch.setattr(_search, "CAPACITY", 4)
-    monkeypatch.setattr(_search, "MAX_SCORES", 20)
-    monkeypatch.setattr(_search, "MAX_SCANS", 2)
-    monkeypatch.setattr(_search, "_scored", lambda *given: scans.append(given[3]) or scored(*given))
+    monkeypatch.setattr(search, "quantile_of", lambda _: 0.5)
+    monkeypatch.setattr(search, "CAPACITY", 4)
+    monkeypatch.setattr(search, "MAX_SCORES", 20)
+    monkeypatch.setattr(search, "MAX_SCANS", 2)
+    monkeypatch.setattr(search, "_scored", lambda *given: scans.append(given[3]) or scored(*given))
     found, kinds = noted(SENT_AGAIN.estimate, reports)
     assert found.steps[0].raised
     assert UserWarning in kinds
-    assert 2 <= len(scans) <= 2 * _search.PASSES
+    assert 2 <= len(scans) <= 2 * search.PASSES
 
 
 @pytest.mark.long
-@each("n, buckets, functions", [(700, 1024, 16), (3000, 1024, 16), (2000, 64, 4), (1500, 4096, 8)])
+@pytest.mark.parametrize("n, buckets, functions", [(700, 1024, 16), (3000, 1024, 16), (2000, 64, 4), (1500, 4096, 8)])
 def test_honest_people_give_no_warning(n, buckets, functions):
     problem = HeavyHitters(4.0, max_bytes=3, alphabet=LETTERS, n=5000, buckets=buckets, functions=functions)
     rng, listed = np.random.default_rng(n), np.array(words(300, length=3))

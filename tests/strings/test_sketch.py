@@ -13,6 +13,7 @@ import ldpfast as ldp
 from ldpfast.estimation import CountMeanSketch
 from ldpfast.mechanisms import HadamardResponse, RandomizedResponse, SketchResponse
 from ldpfast.mechanisms._sketch_response import BucketResponse
+from ldpfast.reports import recipe_of
 
 from ..support.cases import each
 from ..support.errors import raises
@@ -28,7 +29,7 @@ ZIPF /= ZIPF.sum()
 
 def exact_rows(mechanism: SketchResponse, words: list[str]) -> list[list[Fraction]]:
     """Return the probabilities of all codes from the weights of the parts and the integers of the response."""
-    channel = [[Fraction(entry) for entry in row] for row in mechanism.response._recipe.law.rows()]
+    channel = [[Fraction(entry) for entry in row] for row in recipe_of(mechanism.response).law.rows()]
     channel = [[entry / sum(row) for entry in row] for row in channel]
     rows, _ = mechanism.domain.records(words)
     levels = len(mechanism.prefixes)
@@ -52,7 +53,7 @@ def test_the_exact_channel_has_the_stated_ratio():
         shares = [sum(row[start : start + 2]) for start in range(0, len(row), 2)]
         assert shares == [Fraction(1, 4)] * 2 + [Fraction(1, 8)] * 4
     np.testing.assert_allclose(
-        TINY._recipe.law.probabilities(TINY.domain.records(ALL)[0]), np.array(rows, float), rtol=1e-12
+        recipe_of(TINY).law.probabilities(TINY.domain.records(ALL)[0]), np.array(rows, float), rtol=1e-12
     )
 
 
@@ -82,7 +83,7 @@ def test_codes_of_any_width_are_those_of_the_response(epsilon, buckets):
     words = np.array([f"w{i}" for i in range(n)])
     assert type(mechanism.response) is RandomizedResponse
     buckets_of = mechanism._hashes[0].buckets(mechanism.domain.records(words)[0])[:, 0]
-    truth = float(Fraction(mechanism.response._coin.keep, 1 << mechanism.response._coin.bits))
+    truth = float(Fraction(recipe_of(mechanism.response).coin.keep, 1 << recipe_of(mechanism.response).coin.bits))
     assert_counts(int((mechanism.privatize(words, rng=STATISTICS_SEED) == buckets_of).sum()), n, truth, detects=0.05)
 
 

@@ -7,8 +7,9 @@ import struct
 
 import numpy as np
 
-from ldpfast._core.person import cmac
 from ldpfast.survey import Survey, YesNo
+
+from .internals.kernels import person
 
 
 def read(table: bytes) -> dict:
@@ -77,7 +78,7 @@ def read_sketch(table: bytes, at: int) -> tuple:
 def closed(table: bytes | bytearray) -> bytes:
     """Return a table with the checksum that everybody can compute."""
     body = bytes(table[:-16])
-    return body + cmac(bytes(32), body)
+    return body + person.cmac(bytes(32), body)
 
 
 def forged_table() -> tuple[bytes, bytes]:

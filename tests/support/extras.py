@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldpfast import _extras
+from .internals.shared import extras
 
 
 def remove_extras(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -13,4 +13,4 @@ def remove_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name.partition(".")[0])
 
-    monkeypatch.setattr(_extras, "import_module", missing)
+    monkeypatch.setattr(extras, "import_module", missing)

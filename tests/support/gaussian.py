@@ -10,9 +10,9 @@ import numpy as np
 
 from ldpfast import Query
 from ldpfast.estimation import GaussianEstimate, GaussianMean
-from ldpfast.estimation.gaussian._levels import Levels
 
 from .examples import assert_same_estimate
+from .internals.gaussian import Levels
 
 SEED = 20261124
 N = 20_000
@@ -30,6 +30,11 @@ STAGES = ("new", "some", "searched", "open", "answered", "closed")
 
 def make(options: dict[str, Any], epsilon: float = 1.0, mu_bound: float = 100.0, **more: Any) -> GaussianMean:
     return GaussianMean(epsilon, mu_bound=mu_bound, **{**options, **more})
+
+
+def design_of(server: GaussianMean) -> Any:
+    """Return the questions of a protocol and the numbers of people that they need."""
+    return server._variant
 
 
 def quiet(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

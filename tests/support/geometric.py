@@ -5,9 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from ldpfast._coins import GeometricCoins
-
 from .exact import exact_log
+from .internals.shared import GeometricCoins
 
 
 def rate_and_error(coins: GeometricCoins) -> tuple[Decimal, Decimal]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from ldpfast._core.stream import encrypt
+from .internals.kernels import stream
 
 
 def cmac(key: bytes, message: bytes) -> bytes:
@@ -14,14 +14,14 @@ def cmac(key: bytes, message: bytes) -> bytes:
         number = int.from_bytes(block, "big") << 1
         return ((number ^ (0x87 if number >> 128 else 0)) & ((1 << 128) - 1)).to_bytes(16, "big")
 
-    whole = twice(encrypt(key, bytes(16), 1))
+    whole = twice(stream.encrypt(key, bytes(16), 1))
     blocks = [message[i : i + 16] for i in range(0, len(message), 16)] or [b""]
     last = blocks.pop()
     mask = whole if len(last) == 16 else twice(whole)
     last = last if len(last) == 16 else (last + b"\x80").ljust(16, b"\0")
     state = bytes(16)
     for block in [*blocks, bytes(a ^ b for a, b in zip(last, mask, strict=True))]:
-        state = encrypt(key, bytes(a ^ b for a, b in zip(state, block, strict=True)), 1)
+        state = stream.encrypt(key, bytes(a ^ b for a, b in zip(state, block, strict=True)), 1)
     return state
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ldpfast import bounds
-from ldpfast.bounds._central_privacy import DEFINITIONS
+
+from .internals.bounds import central_privacy
 
 LOCAL: dict[str, Callable[..., bounds.Bound]] = {
     "mean_1d 1.2": lambda n, a: bounds.mean_1d(n, a, moment=1.2, radius=3.0),
@@ -49,12 +50,12 @@ CENTRAL: dict[str, Callable[..., bounds.Bound]] = {
         f"{privacy} mean {dim} {moment}": lambda n, a, p=privacy, d=dim, k=moment: bounds.central_mean(
             n, d, moment=k, radius=2.0, **definition(p, a)
         )
-        for privacy in DEFINITIONS
+        for privacy in central_privacy.DEFINITIONS
         for dim, moment in ((1, 1.3), (1, 2.0), (20, 2.0), (20, math.inf))
     },
     **{
         f"{privacy} support": lambda n, a, p=privacy: bounds.central_support(n, t=3.0, **definition(p, a))
-        for privacy in DEFINITIONS
+        for privacy in central_privacy.DEFINITIONS
     },
     "density 1": lambda n, a: bounds.central_density(n, 1, a),
     "density 4": lambda n, a: bounds.central_density(n, 4, a),

@@ -14,9 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from ldpfast import _coins
-from ldpfast._core import stream
-from ldpfast._core.stream import StreamId
+from ldpfast.reports import recipe_of
+
+from .internals.kernels import StreamId, stream
+from .internals.shared import coin_integers
 
 WORD = 1 << 64
 
@@ -191,7 +192,7 @@ def disagreements(heads: int, k: int, threshold: int, signs: Words, members: Wor
 def sampled_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> np.ndarray:
     """Return the items of reports of sampled signs. Coordinates are drawn for 32 people at a time."""
     dim, k, threshold = mechanism.dim, mechanism.sampled, mechanism.threshold
-    heads = mechanism._coin.heads if heads is None else heads
+    heads = recipe_of(mechanism).coin.heads if heads is None else heads
     drawn, rounding, signs, members, others = (
         Words(key, f"CUBE_{use}", block, 256) for use in ("COORDINATES", "ROUNDING", "SIGNS", "MEMBERS", "OTHERS")
     )
@@ -219,7 +220,7 @@ def sampled_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int
 def cap_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> np.ndarray:
     """Return the signs (0 or 1) of reports of all coordinates."""
     dim, threshold = mechanism.dim, mechanism.threshold
-    heads = mechanism._coin.heads if heads is None else heads
+    heads = recipe_of(mechanism).coin.heads if heads is None else heads
     rounding, signs, members = (Words(key, f"CUBE_{use}", block, 512) for use in ("ROUNDING", "SIGNS", "MEMBERS"))
     out = np.empty((len(rows), dim), np.uint8)
     for i, x in enumerate(rows):
@@ -273,7 +274,7 @@ def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray, keep_tie: int
             direction.next_block()
             agree = agreements(i, tie.word() >> 41)
         side = 1 if 2 * agree >= dim else -1
-        coin = 1 if sign.word() < mechanism._recipe.coin.heads else -1
+        coin = 1 if sign.word() < recipe_of(mechanism).coin.heads else -1
         out[i] = signs[i] if side * coin > 0 else 1 - signs[i]
     return out
 
@@ -305,7 +306,7 @@ def l2_report(mechanism, u: np.ndarray, x: np.ndarray, sign: Words) -> np.ndarra
     side = 1 if u @ x >= 0 else -1
     norm = min(float(np.linalg.norm(x)) / mechanism.radius, 1.0)
     rounding = 1 if (sign.word() >> 11) / 2**53 < (1 + norm) / 2 else -1
-    coin = 1 if sign.word() < mechanism._recipe.coin.heads else -1
+    coin = 1 if sign.word() < recipe_of(mechanism).coin.heads else -1
     return mechanism.scale * side * rounding * coin * u / np.linalg.norm(u)
 
 
@@ -340,7 +341,7 @@ def directions(dim: int, vectors: int, seed: int, most: int | None = None) -> np
 
 def rank_codebook(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> list[int]:
     """Return the reports of one block: a seed above the index of a candidate."""
-    heads = mechanism._coin.heads if heads is None else heads
+    heads = recipe_of(mechanism).coin.heads if heads is None else heads
     vectors, top = mechanism.vectors, mechanism.top
     bits = (2 * vectors - 1).bit_length()
     seeds, coins, reports = Words(key, "CODEBOOK_SEEDS", block), Words(key, "CODEBOOK_COINS", block), []
@@ -375,7 +376,7 @@ def frame(dim: int, signs: int, seed: int) -> np.ndarray:
 
 def sign_pattern(coin, coins: Words, heads: int | None = None) -> list[int]:
     """Return the signs in the order of the weights, 1 for positive."""
-    inside, sampler = coins.word() < (coin.heads if heads is None else heads), _coins.sampler_of(coin.weights)
+    inside, sampler = coins.word() < (coin.heads if heads is None else heads), coin_integers.sampler_of(coin.weights)
     left, signs = coin.least if inside else sum(sampler.sizes) + 1 - coin.least, [0] * len(coin.weights)
     order = sorted(range(len(signs)), key=lambda rank: abs(coin.weights[rank]))
     for i in reversed(range(len(signs))):
@@ -392,7 +393,7 @@ def ranked_signs(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int
         seed = seeds.word()
         flip = (coins.word() >> 11) / 2**53 >= (1 + min(float(np.linalg.norm(x)), 1.0)) / 2
         products = frame(mechanism.dim, mechanism.signs, seed) @ x * (-1 if flip else 1)
-        pattern, signs = sign_pattern(mechanism._coin, coins, heads), 0
+        pattern, signs = sign_pattern(recipe_of(mechanism).coin, coins, heads), 0
         for rank, j in enumerate(sorted(range(mechanism.signs), key=lambda j: products[j])):
             signs |= pattern[rank] << j
         reports.append([seed] + [signs >> at & (1 << 64) - 1 for at in range(0, mechanism.signs, 64)])

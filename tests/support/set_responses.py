@@ -7,8 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from ldpfast._finite_field import AnyField
+from ldpfast.reports import recipe_of
 
+from .internals.shared import finite_field
 from .reference import Words
 
 PIECE = 256  # people whose codes are drawn before their coins
@@ -61,7 +62,7 @@ def all_points(order: int, length: int) -> list[tuple[int, ...]]:
     return points
 
 
-def inner(field: AnyField, a, b) -> int:
+def inner(field: finite_field.AnyField, a, b) -> int:
     """Return the inner product of two vectors."""
     total = 0
     for u, v in zip(a, b, strict=True):
@@ -69,14 +70,14 @@ def inner(field: AnyField, a, b) -> int:
     return total
 
 
-def normalized(field: AnyField, vector) -> tuple[int, ...]:
+def normalized(field: finite_field.AnyField, vector) -> tuple[int, ...]:
     """Return the multiple of a vector whose last nonzero element is 1."""
     last = [element for element in vector if element][-1]
     factor = next(factor for factor in range(field.order) if field.multiply(last, factor) == 1)
     return tuple(int(field.multiply(factor, element)) for element in vector)
 
 
-def projective_point(field: AnyField, x: tuple[int, ...], drawn, product: int) -> tuple[int, ...]:
+def projective_point(field: finite_field.AnyField, x: tuple[int, ...], drawn, product: int) -> tuple[int, ...]:
     """Return the point with the drawn elements, except where x has its last 1, and with a given product with x."""
     at = max(i for i, element in enumerate(x) if element)
     for element in range(field.order):
@@ -89,7 +90,7 @@ def projective_point(field: AnyField, x: tuple[int, ...], drawn, product: int) -
 class ProjectiveReference:
     """Reference of the kernel for one space."""
 
-    def __init__(self, field: AnyField, length: int):
+    def __init__(self, field: finite_field.AnyField, length: int):
         self.field, self.length = field, length
         self.points = all_points(field.order, length)
         self.shorter = all_points(field.order, length - 1)
@@ -158,7 +159,7 @@ def first_draw(key: bytes, block: int, words: int, density: int) -> np.ndarray:
 
 
 def subset_reports(mechanism, density: int, key: bytes, block: int, x) -> list[set[int]]:
-    k, size, heads = mechanism.k, mechanism.size, mechanism._coin.heads
+    k, size, heads = mechanism.k, mechanism.size, recipe_of(mechanism).coin.heads
     row_words = -(-k // 64)
     rows = first_draw(key, block, row_words * len(x), density).reshape(len(x), row_words)
     coins = Words(key, "SUBSET_COINS", block)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpfast.mechanisms._tree_sets import SetLevel
+from .internals.mechanisms import tree_sets
 
 
 def decoded_codes(level):
     """Return the numbers that each code of a level is decoded as, shape (codes, nodes)."""
-    if not isinstance(level, SetLevel):
+    if not isinstance(level, tree_sets.SetLevel):
         return np.array([level.decode(one) for one in np.eye(level.codes, dtype=np.int64)])
     decoded = (level.matches(np.arange(level.nodes)).T - float(level.moments.support)) / float(level.gap)
     for code in {0, level.codes // 2, level.codes - 1}:  # by the method of the level

@@ -10,7 +10,7 @@ from scipy import stats
 
 from ldpfast.estimation import GaussianMean
 
-from ...support.gaussian import KNOWN, LIKELIHOOD_PROTOCOLS, PROTOCOLS, SEED, UNKNOWN, make, normals, quiet
+from ...support.gaussian import KNOWN, LIKELIHOOD_PROTOCOLS, PROTOCOLS, SEED, UNKNOWN, design_of, make, normals, quiet
 from ...support.statistics import ALPHA, assert_coverage, normal_margin
 
 # sigma, rounds, epsilon, n: documented median and 95th percentile of |error| epsilon sqrt(n) / sigma
@@ -173,7 +173,7 @@ def test_answers_missing_at_random_do_not_bias(options):
 def test_single_second_answer_has_a_positive_standard_error():
     for name in PROTOCOLS:
         server = make(PROTOCOLS[name], n=20_000)
-        first = server.groups if server.rounds == 2 else len(server._variant.levels)
+        first = server.groups if server.rounds == 2 else len(design_of(server).levels)
         for group in range(first):
             query = server.query(group)
             server.update(query, query.privatize(normals(3000, seed=group), rng=group))

@@ -10,10 +10,11 @@ import pytest
 from scipy import integrate, stats
 
 import ldpfast as ldp
-from ldpfast._core import normal
-from ldpfast.estimation.gaussian._distribution import ReportDistribution
+from ldpfast.reports import recipe_of
 
 from ...support.cases import each
+from ...support.internals.gaussian import ReportDistribution
+from ...support.internals.kernels import normal
 from ...support.statistics import assert_counts
 
 SEED = 20261123
@@ -195,5 +196,5 @@ def test_answers_of_the_mechanism_follow_the_distribution(question):
     """Detects an error of a probability of 0.007, of any symbol."""
     n, mu, sigma = 300_000, -0.35, 0.9
     x = np.random.default_rng(SEED).normal(mu, sigma, n)
-    counts = np.bincount(question.privatize(x, rng=SEED), minlength=question._coin.k)
+    counts = np.bincount(question.privatize(x, rng=SEED), minlength=recipe_of(question).coin.k)
     assert_counts(counts, n, ReportDistribution([question]).reports(mu, sigma).value[0], detects=0.007)

@@ -9,10 +9,9 @@ import pytest
 from scipy import optimize, stats
 
 import ldpfast as ldp
-from ldpfast.estimation.gaussian import _fit, _levels
-from ldpfast.estimation.gaussian._distribution import ReportDistribution
 
 from ...support.cases import each
+from ...support.internals.gaussian import ReportDistribution, gaussian_fit, gaussian_levels
 from ...support.statistics import ALPHA
 
 SEED = 20261123
@@ -20,7 +19,7 @@ SEED = 20261123
 
 def two_rounds(center, scale):
     """The distribution for the questions of a search and of four thresholds."""
-    levels = _levels.Levels(1.0, 0.5, 64.0).questions
+    levels = gaussian_levels.Levels(1.0, 0.5, 64.0).questions
     return ReportDistribution([*levels, *(ldp.Bins(center + cut * scale, 1.0) for cut in (-1, 0, 0, 1))])
 
 
@@ -50,7 +49,7 @@ def test_fit_maximizes_the_likelihood(seed, known):
     counts = random_counts(distribution, mu, sigma, 4000, rng)
     bounds = None if known else (0.5, 8.0)
     start = sigma if known else 0.8 * sigma
-    fit = _fit.maximize(distribution, counts, mu + 0.7 * sigma, start, bounds, 4.0)
+    fit = gaussian_fit.maximize(distribution, counts, mu + 0.7 * sigma, start, bounds, 4.0)
 
     def loss(at):
         return -float(distribution.log_likelihood(counts.astype(float), at[0], sigma if known else abs(at[1]))[0])
@@ -76,7 +75,7 @@ def test_scale_beyond_its_bounds_is_set_to_their_end(bounds, truth, end):
     rng, mu = np.random.default_rng(SEED), 7.7
     distribution = two_rounds(mu + 0.3, 1.2)
     counts = random_counts(distribution, mu, truth, 10_000, rng)
-    fit = _fit.maximize(distribution, counts, mu + 0.5, 2.0, bounds, 4.0)
+    fit = gaussian_fit.maximize(distribution, counts, mu + 0.5, 2.0, bounds, 4.0)
     assert fit.sigma == end
 
     def loss(at):
@@ -93,7 +92,7 @@ def test_scale_beyond_its_bounds_is_set_to_their_end(bounds, truth, end):
 def test_fit_stays_within_its_reach():
     distribution = two_rounds(0.0, 1.0)
     counts = random_counts(distribution, 30.0, 1.0, 4000, np.random.default_rng(SEED))
-    assert abs(_fit.maximize(distribution, counts, 0.0, 1.0, None, 4.0).mu) <= 4.0
+    assert abs(gaussian_fit.maximize(distribution, counts, 0.0, 1.0, None, 4.0).mu) <= 4.0
 
 
 @pytest.mark.long
@@ -105,6 +104,6 @@ def test_goodness_is_uniform_under_the_model():
     distribution, rng = two_rounds(3.0, 2.0), np.random.default_rng(SEED)
     for bounds in (None, (0.5, 8.0)):
         counts = (random_counts(distribution, 3.0, 2.0, 3000, rng) for _ in range(300))
-        fits = (_fit.maximize(distribution, own, 3.0, 2.0, bounds, 4.0) for own in counts)
+        fits = (gaussian_fit.maximize(distribution, own, 3.0, 2.0, bounds, 4.0) for own in counts)
         p = [fit.goodness(distribution.slices) for fit in fits]
         assert stats.kstest(p, "uniform").pvalue > ALPHA

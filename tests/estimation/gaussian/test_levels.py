@@ -7,17 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from ldpfast.estimation.gaussian import _levels
-
 from ...support.cases import each
 from ...support.gaussian import difficult_means, level_counts
+from ...support.internals.gaussian import gaussian_levels
 
 SEED = 20261123
 
 
 def test_widths_double_and_cover_all_means():
     for epsilon, narrowest, reach in ((1.0, 1.0, 4096.0), (0.5, 5.0, 1.0), (2.0, 0.3, 0.3), (1.0, 2.0, 3.0001)):
-        levels = _levels.Levels(epsilon, narrowest, reach)
+        levels = gaussian_levels.Levels(epsilon, narrowest, reach)
         count = max(3, 1 + math.ceil(math.log2(max(1.0, reach / (1.5 * narrowest)))))
         assert len(levels) == count
         assert [question.width for question in levels.questions] == [narrowest * 2**j for j in range(count)]
@@ -27,7 +26,7 @@ def test_widths_double_and_cover_all_means():
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_kappa_follows_the_formula(epsilon):
-    levels = _levels.Levels(epsilon, 1.0, 100.0)
+    levels = gaussian_levels.Levels(epsilon, 1.0, 100.0)
     gain = (math.exp(epsilon) - 1) / (math.exp(epsilon) + 3)
     assert levels.kappa(1000) == pytest.approx(1000 * gain**2, rel=1e-5)
     people = levels.people(8.0)
@@ -44,7 +43,7 @@ def test_search_finds_the_mean(decoder, kappa, epsilon, reach):
     the end of the range. None of these may fail.
     """
     sigma, rng = 1.0, np.random.default_rng(SEED)
-    levels = _levels.Levels(epsilon, sigma, reach)
+    levels = gaussian_levels.Levels(epsilon, sigma, reach)
     people = math.ceil(kappa / levels.gain**2)
     for mu in difficult_means(levels, rng, sigma):
         found, scale = getattr(levels, decoder)(level_counts(levels, people, mu, sigma, rng), np.array([sigma]))
@@ -57,7 +56,7 @@ def test_search_finds_the_mean(decoder, kappa, epsilon, reach):
 def test_search_finds_mean_and_scale(decoder, kappa, sigma):
     """Within a factor of four, where the fit starts."""
     rng, scales = np.random.default_rng(SEED), 0.5 * 2.0 ** np.arange(6)
-    levels = _levels.Levels(1.0, 0.5, 4096.0)
+    levels = gaussian_levels.Levels(1.0, 0.5, 4096.0)
     people = math.ceil(kappa / levels.gain**2)
     for mu in difficult_means(levels, rng, sigma):
         found, scale = getattr(levels, decoder)(level_counts(levels, people, mu, sigma, rng), scales)
@@ -66,7 +65,7 @@ def test_search_finds_mean_and_scale(decoder, kappa, sigma):
 
 
 def test_decoders_find_the_mean_of_exact_counts():
-    levels = _levels.Levels(1.0, 1.0, 300.0)
+    levels = gaussian_levels.Levels(1.0, 1.0, 300.0)
     for mu in np.linspace(-300, 300, 61):
         for decoder in (levels.by_likelihood, levels.by_pairs):
             assert abs(decoder(level_counts(levels, 10**9, mu, 1.0), np.array([1.0]))[0] - mu) <= 0.26

@@ -11,21 +11,21 @@ import pytest
 from ldpfast.estimation import GaussianMean
 
 from ...support.cases import each
-from ...support.gaussian import KNOWN, UNKNOWN, make, quiet
+from ...support.gaussian import KNOWN, UNKNOWN, design_of, make, quiet
 
 
-@each("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_sizes_of_groups_agree_with_places(options, epsilon):
     """Counted for numbers of people that no period divides."""
     server = make(options, epsilon)
-    for n in (server._variant.least() + 150, 7919, 20_001, 123_457):
+    for n in (design_of(server).least() + 150, 7919, 20_001, 123_457):
         plan = server.plan(n)
         assert sum(map(sum, plan.rounds)) == n
         assert len(plan.rounds) == server.rounds
         place, group = plan.place(np.arange(n))
         for number, sizes in enumerate(plan.rounds):
             assert np.bincount(group[place == number], minlength=len(sizes)).tolist() == list(sizes)
-        assert plan.kappa == pytest.approx(server._variant.levels.kappa(min(plan.rounds[0][: plan.search.groups])))
+        assert plan.kappa == pytest.approx(design_of(server).levels.kappa(min(plan.rounds[0][: plan.search.groups])))
         assert len(plan.rounds[0]) == make(options, epsilon, n=n).groups
 
 
@@ -58,7 +58,7 @@ def test_share_of_the_search_follows_the_formula(epsilon):
         server = make({"rounds": rounds, **(KNOWN if known else UNKNOWN)}, epsilon)
         factor = (math.exp(epsilon) + 3) / (math.exp(epsilon) - 1)
         for n in (20_000, 1_000_000):
-            expected = min(max(12 * len(server._variant.levels) * factor**2, least * n), n / 2) / n
+            expected = min(max(12 * len(design_of(server).levels) * factor**2, least * n), n / 2) / n
             plan = server.plan(n)
             assert sum(plan.rounds[0][: plan.search.groups]) / n == pytest.approx(expected, abs=0.03)
             half = make({"method": "paper", "rounds": rounds, **(KNOWN if known else UNKNOWN)}, epsilon).plan(n)
@@ -66,10 +66,10 @@ def test_share_of_the_search_follows_the_formula(epsilon):
     assert sum(make({"method": "efficient", **KNOWN}, 1.0).plan(10**8).rounds[0]) < 0.02 * 10**8
 
 
-@each("epsilon", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
 def test_message_for_too_few_people_names_the_required_number(options, epsilon):
     server = make(options, epsilon)
-    least, levels = server._variant.least(), len(server._variant.levels)
+    least, levels = design_of(server).least(), len(design_of(server).levels)
     factor = (math.exp(epsilon) + 3) / (math.exp(epsilon) - 1)
     # kappa = 2 with half of the people
     assert 4 * levels * factor**2 <= least <= 4 * levels * factor**2 * 1.001 + 2 * levels
@@ -89,7 +89,7 @@ def test_message_for_too_few_people_names_the_required_number(options, epsilon):
 def test_smallest_accepted_number_of_people_is_enough(options, epsilon):
     """Also larger numbers: every group of the search is large enough."""
     server = make(options, epsilon)
-    least = server._variant.least()
+    least = design_of(server).least()
     for n in range(least, least + 40):
         plan = server.plan(n)
         assert plan.kappa >= 2

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast.estimation import GaussianMean
-from ldpfast.estimation.gaussian import _distribution, _fit, _group, _levels, _paper, _robust, _storage, _variant
-from ldpfast.mechanisms._laplace_residue import LaplaceResidue
-from ldpfast.reports import aggregator_with
+from ldpfast.estimation import GaussianMean, gaussian
+from ldpfast.reports import aggregator_with, recipe_of
 
 from ...support.cases import each
 from ...support.gaussian import KNOWN, N, answer, make, normals, quiet
+from ...support.internals.gaussian import distribution
+from ...support.internals.mechanisms import LaplaceResidue
+from ...support.internals.shared import coin_integers
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "ignore::ldpfast.DoubtfulWarning")
 
@@ -36,15 +36,15 @@ def test_every_question_is_private(options, epsilon):
             mechanism = server.query(group).mechanism
             if isinstance(mechanism, ldp.Laplace | LaplaceResidue):
                 span = math.ceil(1024 * epsilon)
-                assert mechanism.epsilon_realized == _coins.geometric(epsilon, span, span, 1).epsilon_realized
+                assert mechanism.epsilon_realized == coin_integers.geometric(epsilon, span, span, 1).epsilon_realized
                 realized.append(mechanism.epsilon_realized)
                 continue
-            rows = mechanism.channel()._rows.exact
+            rows = mechanism.channel().integers
             assert len(rows) == (4 if isinstance(mechanism, ldp.Residue) and mechanism.modulus == 4 else len(rows))
             assert len({sum(map(int, row)) for row in rows}) == 1
             worst = max(Fraction(int(max(column)), int(min(column))) for column in np.array(rows, object).T)
-            assert worst == Fraction(mechanism._coin.keep, mechanism._coin.words_per_symbol)
-            realized.append(_coins.log_up(worst))
+            assert worst == Fraction(recipe_of(mechanism).coin.keep, recipe_of(mechanism).coin.words_per_symbol)
+            realized.append(coin_integers.log_up(worst))
             assert realized[-1] == mechanism.epsilon_realized
         add_expected_counts(server)
         if server.round + 1 < server.rounds:
@@ -60,7 +60,7 @@ def add_expected_counts(server):
             group.answers.update(group.question.privatize(normals(100), rng=1, clip=True))
         else:
             counts = np.rint(
-                1e12 * _distribution.ReportDistribution([group.question]).reports(3.7, 2.0).value[0]
+                1e12 * distribution.ReportDistribution([group.question]).reports(3.7, 2.0).value[0]
             ).astype(np.int64)
             group.answers.merge(aggregator_with(group.question, [counts], int(counts.sum())))
 
@@ -85,8 +85,11 @@ def test_second_questions_depend_on_counts_only(options):
     for name, method in inspect.getmembers(GaussianMean, inspect.isfunction):
         if name != "run":
             assert not {"x", "records", "data"} & set(inspect.signature(method).parameters), name
-    for module in (_variant, _distribution, _fit, _group, _levels, _paper, _robust, _storage):
-        assert "privatize" not in inspect.getsource(module)
+    with_people = {"_gaussian_mean", "_simulation"}  # whose `run` is the whole protocol
+    modules = {name for name, _ in inspect.getmembers(gaussian, inspect.ismodule)} - with_people
+    assert len(modules) >= 8
+    for name in modules:
+        assert "privatize" not in inspect.getsource(getattr(gaussian, name))
     assert "privatize" not in inspect.getsource(GaussianMean.close_round)
 
 

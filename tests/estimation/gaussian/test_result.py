@@ -10,7 +10,7 @@ from scipy import stats
 
 from ldpfast.estimation import GaussianEstimate
 
-from ...support.gaussian import make, quiet
+from ...support.gaussian import design_of, make, quiet
 
 
 def test_estimate_holds_its_attributes(options):
@@ -38,7 +38,7 @@ def test_guarantee_is_that_of_the_weakest_question(options):
     for epsilon in (0.3, 1.0, 4.0):
         server = make(options, epsilon)
         estimate = quiet(server.simulate, 200_000, 3.7, 2.0, rng=1)
-        levels = server._variant.levels.questions
+        levels = design_of(server).levels.questions
         assert max(question.epsilon_realized for question in levels) <= estimate.epsilon <= epsilon
         if estimate.sigma is not None:
             assert estimate.sigma.guarantee == estimate.guarantee

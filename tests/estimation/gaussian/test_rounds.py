@@ -11,7 +11,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import Query
-from ldpfast.mechanisms._laplace_residue import LaplaceResidue
+from ldpfast.reports import recipe_of
 
 from ...support.cases import each
 from ...support.gaussian import (
@@ -24,11 +24,13 @@ from ...support.gaussian import (
     answer_all,
     answer_round,
     assert_same_gaussian,
+    design_of,
     make,
     normals,
     quiet,
     stages,
 )
+from ...support.internals.mechanisms import LaplaceResidue
 from ...support.statistics import normal_margin
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "ignore::ldpfast.DoubtfulWarning")
@@ -38,7 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "i
 
 
 def test_queries_follow_the_plan(options):
-    server, levels = make(options, n=N), make(options)._variant.levels.questions
+    server, levels = make(options, n=N), design_of(make(options)).levels.questions
     plan = server.plan(N)
     assert (server.round, server.n, server.groups) == (0, 0, len(plan.rounds[0]))
     assert [server.query(group).mechanism for group in range(len(levels))] == list(levels)
@@ -153,7 +155,7 @@ def test_answers_by_the_plan_agree_with_a_run():
         assert [sum(g.n for g in groups) for groups in server._asked] == [sum(sizes) for sizes in plan.rounds]
 
 
-@each("asked", [False, True])
+@pytest.mark.parametrize("asked", [False, True])
 def test_copies_and_pickles_continue(options, asked):
     server = make(options, n=20_000)
     if asked:
@@ -193,7 +195,12 @@ def invalid_updates(server):
     yield Query(last + 1, query.mechanism), report, ValueError, rf"{current}{last + 1}$"
     yield Query(2**62, query.mechanism), report, ValueError, rf"{current}{2**62}$"
     asks = r"^query must have the mechanism "
-    for other in (ldp.Warner(1.0), ldp.Bins(1e9, 1.0), ldp.Residue(1e-3, 0.0, 4, 1.0), LaplaceResidue(1.0, 0.0, 1.0)):
+    for other in (
+        ldp.Warner(1.0),
+        ldp.Bins(1e9, 1.0),
+        ldp.Residue(1e-3, 0.0, 4, 1.0),
+        LaplaceResidue(1.0, 0.0, 1.0),
+    ):
         yield Query(query.serial, other), report, ValueError, asks
     if server.groups > 1:
         other = next(server.query(g) for g in range(server.groups) if server.query(g).mechanism != query.mechanism)
@@ -204,7 +211,7 @@ def invalid_updates(server):
         yield query, wrong, TypeError, r"^reports must have dtype "
     yield query, np.zeros((2, 2), report.dtype), ValueError, r"^reports must have shape \(n,\), got shape \(2, 2\)$"
     if report.dtype == np.uint8:
-        k = query.mechanism._coin.k
+        k = recipe_of(query.mechanism).coin.k
         for code in (k, 255):
             message = rf"^reports must be codes in \[0, {k}\); index 1 is outside$"
             yield query, np.array([0, code, 1], np.uint8), ValueError, message
@@ -283,7 +290,7 @@ def test_estimate_in_the_first_of_two_rounds_is_an_error(options):
 def test_round_with_too_few_answers_stays_open(options):
     """kappa is below 2 in one group of the search. The message says how many answers are needed."""
     server = make(options, n=N)
-    levels = server._variant.levels
+    levels = design_of(server).levels
     least = math.ceil(2 / levels.gain**2)
     for group in range(server.groups):
         if group != 1:

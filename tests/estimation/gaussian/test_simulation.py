@@ -10,18 +10,15 @@ import pytest
 from scipy import stats
 
 import ldpfast as ldp
-from ldpfast import _threads
-from ldpfast._random import open_stream
 from ldpfast.estimation import GaussianMean
-from ldpfast.estimation.gaussian import _gaussian_mean, _simulation
-from ldpfast.estimation.gaussian._distribution import ReportDistribution
-from ldpfast.estimation.gaussian._plan import Part, Plan
-from ldpfast.estimation.gaussian._simulation import ask, simulate
+from ldpfast.reports import recipe_of
 
-from ...support.cases import each
 from ...support.errors import state_of_record
-from ...support.gaussian import KNOWN, PROTOCOLS, SEED, assert_same_gaussian, make, normals, quiet
+from ...support.gaussian import KNOWN, PROTOCOLS, SEED, assert_same_gaussian, design_of, make, normals, quiet
+from ...support.internals.gaussian import Part, Plan, distribution, simulation
+from ...support.internals.shared import open_stream, thread_pool
 from ...support.memory import peak_memory
+from ...support.modules import module_of
 from ...support.statistics import ALPHA, assert_counts, normal_margin
 
 # Groups and blocks ----------------------------------------------------------------------------------------------------
@@ -50,24 +47,24 @@ def recorded(monkeypatch):
     pipelines = []
 
     def recording_ask(plan, part, questions, *rest):
-        originals = [question._recipe for question in questions]
+        originals = [recipe_of(question) for question in questions]
         for question, original in zip(questions, originals, strict=True):
             pipelines.append(RecordingPipeline(original))
             object.__setattr__(question, "_recipe", pipelines[-1])
         try:
-            return ask(plan, part, questions, *rest)
+            return simulation.ask(plan, part, questions, *rest)
         finally:
             for question, original in zip(questions, originals, strict=True):
                 object.__setattr__(question, "_recipe", original)
 
-    monkeypatch.setattr(_gaussian_mean, "ask", recording_ask)
+    monkeypatch.setattr(module_of(GaussianMean), "ask", recording_ask)
     return pipelines
 
 
 @pytest.mark.parametrize("n", [5000, 20_011, 70_001])
 def test_run_asks_each_person_the_question_of_the_plan(options, n, recorded, monkeypatch):
     """Records are the numbers of the people. The records of each group are compared with `place`."""
-    monkeypatch.setattr(_simulation, "PIECE_ROWS", 1 << 10)
+    monkeypatch.setattr(simulation, "PIECE_ROWS", 1 << 10)
     server = make(options, 2.0)
     plan = server.plan(n)
     quiet(server.run, np.arange(n, dtype=float), rng=SEED)
@@ -82,7 +79,7 @@ def test_run_asks_each_person_the_question_of_the_plan(options, n, recorded, mon
 @pytest.mark.parametrize("n", [997, 20_011])
 def test_no_two_groups_share_random_words(n, recorded, monkeypatch):
     """Pieces of all groups have blocks of their own."""
-    monkeypatch.setattr(_simulation, "PIECE_ROWS", 1 << 11)
+    monkeypatch.setattr(simulation, "PIECE_ROWS", 1 << 11)
     for options in PROTOCOLS.values():
         recorded.clear()
         quiet(make(options, 4.0, 10.0).run, np.zeros(n), rng=SEED)
@@ -96,7 +93,7 @@ def test_no_two_groups_share_random_words(n, recorded, monkeypatch):
 
 def test_result_does_not_depend_on_threads(options, monkeypatch):
     x, server, results = normals(100_003), make(options), []
-    monkeypatch.setattr(_threads, "SMALL", 1)
+    monkeypatch.setattr(thread_pool, "SMALL", 1)
     before = ldp.get_num_threads()
     for threads in (1, 2, 3):
         ldp.set_num_threads(threads)
@@ -106,12 +103,12 @@ def test_result_does_not_depend_on_threads(options, monkeypatch):
         assert_same_gaussian(result, results[0])
 
 
-@each("n", [30_000, 65_537])
+@pytest.mark.parametrize("n", [30_000, 65_537])
 def test_result_does_not_depend_on_the_size_of_pieces(options, n, monkeypatch):
     x, server = normals(n), make(options)
     expected = quiet(server.run, x, rng=SEED)
     for piece in (1, 1 << 12, 1 << 22):
-        monkeypatch.setattr(_simulation, "PIECE_ROWS", piece)
+        monkeypatch.setattr(simulation, "PIECE_ROWS", piece)
         assert_same_gaussian(quiet(server.run, x, rng=SEED), expected)
 
 
@@ -163,7 +160,7 @@ def test_run_does_not_change_the_server(options):
 # Invalid input --------------------------------------------------------------------------------------------------------
 
 
-@each("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_records_that_are_not_finite_are_errors(options, bad):
     """In the search, in the second part, or in the last period. The server is unchanged."""
     server = make(options, 2.0)
@@ -237,9 +234,9 @@ def test_simulated_counts_have_mean_and_variance_of_a_multinomial():
     question = ldp.Residue(1.0, 0.0, 4, 1.0)
     part = Part(0, 1, 1)
     plan = Plan(n, ((n,),), kappa=0.0, safe_kappa=0.0, search=part, second=part)
-    counts = np.array([simulate(plan, part, (question,), 0.4, 0.8, rng)[0].counts for _ in range(runs)])
+    counts = np.array([simulation.simulate(plan, part, (question,), 0.4, 0.8, rng)[0].counts for _ in range(runs)])
     assert (counts.sum(axis=1) == n).all()
-    p = ReportDistribution([question]).reports(0.4, 0.8).value[0]
+    p = distribution.ReportDistribution([question]).reports(0.4, 0.8).value[0]
     variance = n * p * (1 - p)
     assert_counts(counts.sum(axis=0), n * runs, p, detects=0.003)
     spread = np.mean((counts - n * p) ** 2, axis=0) / variance
@@ -265,8 +262,8 @@ def test_simulations_and_runs_have_equal_distributions(method, scale):
 def test_counts_of_a_run_follow_the_distribution_of_each_group(epsilon):
     """Every cell of every group: detects errors of 7 percentage points, and so a wrong question, group or record."""
     model, n, mu, sigma = GaussianMean(epsilon, sigma_bounds=(1.0, 4.0), mu_bound=30.0, rounds=1), 400_000, -7.3, 2.0
-    x, plan, design = np.random.default_rng(SEED).normal(mu, sigma, n), model.plan(n), model._variant
+    x, plan, design = np.random.default_rng(SEED).normal(mu, sigma, n), model.plan(n), design_of(model)
     for part, questions in ((plan.search, design.levels.questions), (plan.second, design.nonadaptive_questions(None))):
-        for group in ask(plan, part, questions, x, open_stream(SEED)):
-            p = ReportDistribution([group.question]).reports(mu, sigma).value[0]
+        for group in simulation.ask(plan, part, questions, x, open_stream(SEED)):
+            p = distribution.ReportDistribution([group.question]).reports(mu, sigma).value[0]
             assert_counts(group.counts, group.n, p, detects=0.07, alpha=ALPHA / 25)

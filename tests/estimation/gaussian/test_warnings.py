@@ -10,7 +10,7 @@ import pytest
 import ldpfast as ldp
 
 from ...support.cases import each
-from ...support.gaussian import KNOWN, LIKELIHOOD_PROTOCOLS, SEED, UNKNOWN, make, normals, quiet
+from ...support.gaussian import KNOWN, LIKELIHOOD_PROTOCOLS, SEED, UNKNOWN, design_of, make, normals, quiet
 from ...support.statistics import normal_margin
 
 
@@ -24,7 +24,7 @@ def warnings_of(call, *arguments, **options):
 
 def people_for(server, kappa):
     """The number of people for which the search, with half of the people, has this kappa."""
-    return 2 * server._variant.levels.people(kappa)
+    return 2 * design_of(server).levels.people(kappa)
 
 
 def test_warnings_name_the_file_of_the_caller():
@@ -80,7 +80,7 @@ def test_published_thresholds_need_a_larger_kappa():
 def test_mean_beyond_its_bound_is_detected(scale, rounds, sign):
     """Up to the range of the top level."""
     server = make({"rounds": rounds, **scale}, mu_bound=80.0)
-    mu = sign * (80 + server._variant.levels.range) / 2
+    mu = sign * (80 + design_of(server).levels.range) / 2
     assert abs(mu) > 85
     found, estimate = warnings_of(server.simulate, 200_000, mu, 2.0, rng=SEED)
     assert (ldp.DoubtfulWarning, "the mean is beyond mu_bound = 80") in found

@@ -8,7 +8,6 @@ import pytest
 import ldpfast as ldp
 from ldpfast.estimation import GradientDescent, MedianSGD
 
-from ...support.cases import each
 from ...support.examples import assert_same_estimate
 from ...support.memory import peak_memory
 from ...support.one_shot import PROBLEMS, rows
@@ -35,7 +34,7 @@ def memory_map(path, x):
     return np.load(path, mmap_mode="r")
 
 
-@each("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_memory_maps_give_the_estimate_of_arrays(problem_and_records, tmp_path, dtype):
     problem, x = problem_and_records
     x = x.astype(dtype) if x.dtype.kind == "f" else x

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _conduct, _job_counts, estimation
+from ldpfast import estimation
 from ldpfast.estimation import (
     Frequencies,
     HistogramDensity,
@@ -19,10 +19,12 @@ from ldpfast.estimation import (
     TruncatedMean,
     VectorMean,
 )
-from ldpfast.mechanisms import _record_recipe
+from ldpfast.mechanisms import RecordRecipe
 
 from ...support.cases import each
 from ...support.examples import assert_same, assert_same_estimate
+from ...support.internals.shared import conduct, job_counts
+from ...support.modules import module_of
 from ...support.one_shot import PROBLEMS, WORDS, numbers, rows, uniform, words
 
 SEED = 20240611
@@ -41,7 +43,7 @@ def test_reports_give_the_estimate_of_one_call(problem_and_records, threads, mon
     """Equal bits for any division of the records into pieces. Two runs show that a problem has no state."""
     problem, x = problem_and_records
     whole = problem.privatize(x, rng=SEED)
-    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", 1 << 14)
+    monkeypatch.setattr(module_of(RecordRecipe), "PIECE_BYTES", 1 << 14)
     for records in layouts(x):
         for _ in range(2):
             reports = problem.privatize(records, rng=SEED)
@@ -84,9 +86,9 @@ def test_jobs_of_engines_give_the_estimate_of_run(problem_and_records):
     problem, x = problem_and_records
     x, persons = x[:1500], np.arange(1500)
     keys = ldp.PersonKeys(bytes(32), persons, question="x")
-    job = _conduct.new_job(problem, column="x", by=None, person="person", key=bytes(32), clip=False)
+    job = conduct.new_job(problem, column="x", by=None, person="person", key=bytes(32), clip=False)
     counts = [job.collect(x[part], number, persons[part]) for number, part in enumerate((slice(900, None), slice(900)))]
-    assert_same_estimate(job.finish(_job_counts.merge(counts)).estimate(), problem.run(x, rng=keys))
+    assert_same_estimate(job.finish(job_counts.merge(counts)).estimate(), problem.run(x, rng=keys))
 
 
 def test_single_record_is_one_row_of_a_batch(problem_and_records):

@@ -12,16 +12,15 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import Query
-from ldpfast._envelope import seal, unseal
 from ldpfast.estimation import GradientDescent, MedianSGD, NewtonStep
-from ldpfast.estimation.protocols import _sequential
-from ldpfast.estimation.sgd import _examples, _median_sgd
 from ldpfast.mechanisms import Gradient, Hessian
 
 from ...support.cases import each
 from ...support.errors import raises
 from ...support.examples import assert_same, assert_same_estimate
-from ...support.protocol_state import state_of
+from ...support.internals.sgd import examples
+from ...support.modules import module_of
+from ...support.protocol_state import opened, sealed, state_of
 
 SEED = 20261201
 
@@ -184,8 +183,8 @@ def test_few_answers_are_a_warning(make):
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_rejected_run_changes_nothing(server, bad, monkeypatch):
     """The invalid record is in a late piece, after many people have been asked."""
-    monkeypatch.setattr(_median_sgd, "PIECE_ROWS", 50)
-    monkeypatch.setattr(_examples, "PIECE_NUMBERS", 100)
+    monkeypatch.setattr(module_of(MedianSGD), "PIECE_ROWS", 50)
+    monkeypatch.setattr(examples, "PIECE_NUMBERS", 100)
     before = state_of(server)
     for argument in range(len(records_of(server, 2))):
         arrays = [np.array(array, np.float64) for array in records_of(server, 300)]
@@ -265,7 +264,9 @@ def test_without_rng_each_call_has_a_fresh_key(make):
     assert not same_key(server._randomness.stream(None), server._randomness.stream(None))
 
 
-@each("rng", [5, np.random.SeedSequence(5), np.random.default_rng(5), np.random.PCG64(5)], ids=type_name)
+@pytest.mark.parametrize(
+    "rng", [5, np.random.SeedSequence(5), np.random.default_rng(5), np.random.PCG64(5)], ids=type_name
+)
 def test_another_rng_is_an_error(make, rng):
     server, arrays = make(), records_of(make(), 9)
     server.run(*arrays)  # rng=None sets nothing
@@ -300,7 +301,7 @@ def test_copies_continue_like_the_original(make):
         assert state_of(answer(twin, 3)) == state_of(server)
 
 
-@each("rng", [SEED, np.random.SeedSequence(SEED), np.random.default_rng(SEED), None], ids=type_name)
+@pytest.mark.parametrize("rng", [SEED, np.random.SeedSequence(SEED), np.random.default_rng(SEED), None], ids=type_name)
 def test_pickle_holds_no_key(make, rng):
     server = make()
     stream = server._randomness.stream(rng)
@@ -367,28 +368,28 @@ def test_damaged_states_of_protocols_are_refused(make):
         other.from_bytes(data)
 
 
-@each("bad", [np.nan, np.inf, -1e300, 1e300])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1e300, 1e300])
 def test_positions_that_a_protocol_cannot_have_are_refused(make, bad):
     """The checksum is that of the changed state."""
     server = make()
     server.run(*records_of(server, 9), rng=SEED)
-    header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
+    header, payload = opened(server)
     numbers = np.frombuffer(payload, "<f8").copy()
     numbers[0] = bad
     for changed in (numbers, numbers[:-1], np.append(numbers, 0.0)):
         with pytest.raises(ValueError, match=r"^data must be the bytes of a sequential protocol: "):
-            type(server).from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
+            type(server).from_bytes(sealed(header, changed.tobytes()))
     wrong = [-1, "7", None] if isinstance(server, NewtonStep) else [-1, "7", None, header["n"] + 1000]
     for n in wrong:
         with pytest.raises(ValueError, match=r"^data must be the bytes of a sequential protocol: "):
-            type(server).from_bytes(seal(_sequential.MAGIC, {**header, "n": n}, payload))
+            type(server).from_bytes(sealed({**header, "n": n}, payload))
 
 
 def test_a_protocol_holds_only_as_many_answers_as_it_can_save():
     server = NewtonStep("logistic", 2, epsilon=1.0, n=1000)
     server.run(*records_of(server, 1000), rng=SEED)
-    header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
-    server = NewtonStep.from_bytes(seal(_sequential.MAGIC, {**header, "n": (1 << 62) - 2}, payload))
+    header, payload = opened(server)
+    server = NewtonStep.from_bytes(sealed({**header, "n": (1 << 62) - 2}, payload))
     answer(server, 1)
     data = server.to_bytes()
     with raises(ValueError, f"a protocol must hold fewer than 2^62 answers, got {1 << 62}"):
@@ -399,11 +400,11 @@ def test_a_protocol_holds_only_as_many_answers_as_it_can_save():
 
 
 @pytest.mark.long
-@each("bad", [1e300, -1e300, 1e30])
+@pytest.mark.parametrize("bad", [1e300, -1e300, 1e30])
 def test_sums_that_no_positions_have_are_refused(make, bad):
     server = make()
     server.run(*records_of(server, 9), rng=SEED)
-    header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
+    header, payload = opened(server)
     numbers = np.frombuffer(payload, "<f8")
     first = len(server._saved()[0])
     for place in range(first, len(numbers)):
@@ -412,7 +413,7 @@ def test_sums_that_no_positions_have_are_refused(make, bad):
         with pytest.raises(
             ValueError, match=r": ((sums|products) that (no positions|\d+ reports can)|a position outside)"
         ):
-            type(server).from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
+            type(server).from_bytes(sealed(header, changed.tobytes()))
 
 
 @pytest.mark.parametrize("covariance, most", [("diagonal", 1 << 18), ("full", 1 << 13)])

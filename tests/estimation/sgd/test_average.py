@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpfast.estimation.sgd._average import Average
-
 from ...support import reference
+from ...support.internals.sgd import Average
 from ...support.protocol_state import state_of
 from ...support.slices import slices
 

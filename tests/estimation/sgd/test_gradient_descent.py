@@ -8,15 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from ldpfast import _core
-from ldpfast._core import privatize, sgd, stream
 from ldpfast.estimation import GradientDescent
-from ldpfast.estimation.sgd import _examples
 from ldpfast.mechanisms import Gradient
 
 from ...support import reference
 from ...support.cases import each
 from ...support.examples import assert_same, assert_same_estimate
+from ...support.internals import kernels
+from ...support.internals.kernels import StreamId, privatize, sgd, stream
+from ...support.internals.sgd import examples
 from ...support.keys import FIXED_KEY, KEY
 from ...support.keys import SEED as KEY_SEED
 from ...support.noise_scales import l2_scale, linf_scale
@@ -106,7 +106,7 @@ def test_a_run_with_the_l2_mechanism_equals_the_reference(isa, family, features,
     """
     n = 240 if features < 1000 else 9
     # The last piece starts within a block and fills more than one.
-    monkeypatch.setattr(_examples, "PIECE_NUMBERS", 70 * features)
+    monkeypatch.setattr(examples, "PIECE_NUMBERS", 70 * features)
     x, y = random_examples(family, n, features, dtype)
     full = "full" if features < 1000 else "diagonal"
     server = GradientDescent(family, features, 3.0, eta0=0.01, covariance=full, **options)
@@ -145,7 +145,7 @@ def test_a_run_equals_the_protocol_step_by_step(isa, family, features, options, 
 
     The estimate follows from the positions by the formulas of the paper on random scaling.
     """
-    monkeypatch.setattr(_examples, "PIECE_NUMBERS", 50 * features)
+    monkeypatch.setattr(examples, "PIECE_NUMBERS", 50 * features)
     n, options = 100, options | {"norm": norm, "noise": noise, "covariance": "full"}
     x, y = random_examples(family, n, features)
     server, other = (GradientDescent(family, features, 2.0, **options) for _ in range(2))
@@ -167,7 +167,7 @@ def test_a_run_equals_the_protocol_step_by_step(isa, family, features, options, 
     assert np.linalg.norm(positions, axis=1).max() <= server.projection * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("isa", [isa for isa in _core.isas() if isa != "plain"], indirect=True)
+@pytest.mark.parametrize("isa", [isa for isa in kernels.isas() if isa != "plain"], indirect=True)
 @each("dtype", [np.float32, np.float64])
 @each("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
 @each("shuffle", [False, True])
@@ -176,21 +176,21 @@ def test_a_run_gives_the_same_bits_on_every_instruction_set(isa, norm, noise, sh
         x, y = random_examples("logistic", 200, features, dtype)
         options = {"norm": norm, "noise": noise, "column": 1.0, "covariance": "full"}
         first, second = (GradientDescent("logistic", features, 2.0, **options) for _ in range(2))
-        before = _core.isa()
+        before = kernels.isa()
         ours = first.run(x, y, rng=KEY_SEED, shuffle=shuffle)
-        _core.set_isa("plain")
+        kernels.set_isa("plain")
         assert_same_estimate(second.run(x, y, rng=KEY_SEED, shuffle=shuffle), ours)
         assert_same(second.position, first.position)
-        _core.set_isa(before)
+        kernels.set_isa(before)
 
 
-@each("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
+@pytest.mark.parametrize("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
 def test_a_shuffled_run_equals_a_run_over_the_rows_in_another_order(isa, norm, noise, monkeypatch):
     """The order comes from the first record block of the key; each row is read once, in its place."""
-    monkeypatch.setattr(_examples, "PIECE_NUMBERS", 100)
+    monkeypatch.setattr(examples, "PIECE_NUMBERS", 100)
     x, y = random_examples("logistic", 333, 5)
     seed = np.empty(256, np.uint32)
-    stream.raw(KEY, stream.StreamId.RAW, 0, seed)
+    stream.raw(KEY, StreamId.RAW, 0, seed)
     order = np.random.default_rng(seed.tolist()).permutation(333)
     server, other = (GradientDescent("logistic", 5, 2.0, norm=norm, noise=noise) for _ in range(2))
     key = stream.Stream(KEY)
@@ -199,7 +199,7 @@ def test_a_shuffled_run_equals_a_run_over_the_rows_in_another_order(isa, norm, n
     assert_same_estimate(server.run(x, y, rng=KEY_SEED, shuffle=True), expected)
 
 
-@each("dim", [1, 5, 33])
+@pytest.mark.parametrize("dim", [1, 5, 33])
 def test_a_step_projects_the_position_and_adds_it_to_the_sums(isa, dim):
     """Long steps end on the sphere; the sums are those of the positions after the steps."""
     model = Gradient("linear", (0.0,) * dim, 1.0, residual=1.0).descent(2.0)
@@ -241,7 +241,7 @@ def test_steps_for_two_records_are_equal_or_opposite(isa, family, norm, dtype):
     assert {tuple(step) for step in steps} == {tuple(steps[0]), tuple(-steps[0])}
 
 
-@each("norm, stream_id", [("l2", "L2_SIGN"), ("linf", "LINF_SIGN")])
+@pytest.mark.parametrize("norm, stream_id", [("l2", "L2_SIGN"), ("linf", "LINF_SIGN")])
 def test_the_sign_of_a_step_changes_exactly_at_the_threshold(isa, norm, stream_id):
     """heads = word and heads = word + 1 give opposite steps, after equal steps of the people before.
 

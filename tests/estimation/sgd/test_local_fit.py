@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpfast._core.sgd import QuantileState
-from ldpfast.estimation.sgd._local_fit import FitSums, crossing, merged
-from ldpfast.estimation.sgd._segments import Segments
-
 from ...support import reference
+from ...support.internals.kernels import sgd
+from ...support.internals.sgd import Segments, local_fit
 from ...support.slices import slices
 
 
@@ -20,7 +18,7 @@ def test_segments_and_fit_agree_with_direct_sums(n, place, seed, data):
     """Powers of the positions around their mean, over all positions and over those with answer 1; and the parabola."""
     rng = np.random.default_rng(seed)
     positions, ones = place + np.cumsum(rng.uniform(-1, 1, n)), rng.integers(0, 2, n)
-    state, segments = QuantileState(float(positions[0])), Segments()
+    state, segments = sgd.QuantileState(float(positions[0])), Segments()
     for start, stop in slices(n, data.draw):
         while start < stop:
             now = min(stop - start, segments.room)
@@ -29,14 +27,14 @@ def test_segments_and_fit_agree_with_direct_sums(n, place, seed, data):
             answered_1 = state.ones + (powers[:3] * ones[start : start + now]).sum(axis=1)
             start += now
             position = float(positions[start] if start < n else 0.0)
-            state = QuantileState(position, start, state.origin, moments, answered_1)
+            state = sgd.QuantileState(position, start, state.origin, moments, answered_1)
             if segments.advance(now):
-                segments.close(FitSums.of(state, segments.size))
+                segments.close(local_fit.FitSums.of(state, segments.size))
                 state.open_segment()
     assert segments.count == state.count == n
     first = reference.counted_from(n)
     kept, bits = positions[first:], ones[first:]
-    sums = merged(segments.without_burn_in(FitSums.of(state, segments.size)))
+    sums = local_fit.merged(segments.without_burn_in(local_fit.FitSums.of(state, segments.size)))
     mean, size, moments, sums_of_ones = sums
     spread = np.ptp(positions) + 1  # the origins of the segments are positions too
     assert size == n - first
@@ -46,7 +44,7 @@ def test_segments_and_fit_agree_with_direct_sums(n, place, seed, data):
     assert (np.abs(moments - powers.sum(axis=1)) <= tolerance[1:]).all()
     expected = [bits.sum(), *(bits * powers[:2]).sum(axis=1)]
     assert (np.abs(sums_of_ones - expected) <= tolerance[:3]).all()
-    fit = crossing(sums, -1e6, 1e6, 0.5)
+    fit = local_fit.crossing(sums, -1e6, 1e6, 0.5)
     if fit is not None:
         v = (kept - fit.center) / fit.scale
         design = v[:, np.newaxis] ** np.arange(3)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpfast import _coins
-from ldpfast._core import sgd, stream
 from ldpfast.estimation import MedianSGD
-from ldpfast.estimation.sgd import _median_sgd
 
 from ...support import reference
 from ...support.cases import each
+from ...support.internals.kernels import sgd, stream
+from ...support.internals.shared import coin_integers
 from ...support.keys import FIXED_KEY, KEY
 from ...support.keys import SEED as KEY_SEED
+from ...support.modules import module_of
 from ...support.noise_scales import sign_bit_factor
 from ...support.statistics import ALPHA, bernstein_radius
 
@@ -137,7 +137,7 @@ def test_positions_at_an_end_with_records_beyond_it_equal_the_reference(isa, rul
     assert_same_walk(state, reference.median_walk(rule, words, start, x.tolist())[0])
 
 
-@each("rule", RULES)
+@pytest.mark.parametrize("rule", RULES)
 def test_steps_after_reported_bits_equal_the_reference(isa, rule):
     start = [0.5, 2.0, 0.25, *np.random.default_rng(1).uniform(0, 1, 7).tolist()]
     bits = np.random.default_rng(2).integers(0, 2, 300).tolist()
@@ -148,14 +148,14 @@ def test_steps_after_reported_bits_equal_the_reference(isa, rule):
     assert_same_walk(state, reference.median_walk(always, reference.Words(KEY, 0, 0), start, truth)[0])
 
 
-@each("horizon", [None, 3200])
-@each("epsilon, quantile", [(1.0, 0.5), (0.3, 0.9)])
+@pytest.mark.parametrize("horizon", [None, 3200])
+@pytest.mark.parametrize("epsilon, quantile", [(1.0, 0.5), (0.3, 0.9)])
 def test_a_run_equals_the_reference(isa, epsilon, quantile, horizon, monkeypatch):
     """Steps and coin follow the documentation. Each piece of people has its own record block."""
-    monkeypatch.setattr(_median_sgd, "PIECE_ROWS", 700)
+    monkeypatch.setattr(module_of(MedianSGD), "PIECE_ROWS", 700)
     x = np.random.default_rng(4).exponential(20, 3200)
     server = MedianSGD(epsilon, lower=0, upper=100, quantile=quantile, n=horizon)
-    coin = _coins.response(2, epsilon)
+    coin = coin_integers.response(2, epsilon)
     c = float(1 / (2 * coin.p - 1))
     size = 100 / math.sqrt(2) if horizon is None else 50 / math.sqrt(horizon)
     unit = size / (c / 2 + abs(quantile - 0.5))
@@ -174,12 +174,12 @@ def test_a_run_equals_the_reference(isa, epsilon, quantile, horizon, monkeypatch
         assert result.value == pytest.approx(expected, rel=0, abs=1e-11)
 
 
-@each("horizon", [None, 200])
+@pytest.mark.parametrize("horizon", [None, 200])
 def test_a_run_equals_the_protocol_step_by_step(isa, horizon):
     """The bits of a run as reports to another server give the same positions, and the same sums up to rounding."""
     x = np.random.default_rng(4).normal(60, 20, 200)
     server, other = (MedianSGD(1.0, lower=0, upper=100, n=horizon) for _ in range(2))
-    result, coin = server.run(x, rng=KEY_SEED), _coins.response(2, 1.0)
+    result, coin = server.run(x, rng=KEY_SEED), coin_integers.response(2, 1.0)
     for block, (start, stop) in enumerate(reference.pieces(0, 200, 200)):
         words = reference.Words(KEY, "MEDIAN", block)
         for value in x[start:stop]:
@@ -207,13 +207,13 @@ def test_the_bit_has_the_realized_epsilon(epsilon, options, monkeypatch):
     assert channel.epsilon() == server.guarantee.epsilon <= epsilon
     assert (lower, upper, any_time) == (0.0, 8.0, "n" not in options)
     assert down < 0 < up
-    assert _coins.log_up(Fraction(keep, (1 << bits) - keep)) == server.guarantee.epsilon
-    exact = channel._rows.exact
-    assert Fraction(keep, 1 << bits) == Fraction(exact[0][0], exact[0].sum()) == Fraction(exact[1][1], exact[1].sum())
+    assert coin_integers.log_up(Fraction(keep, (1 << bits) - keep)) == server.guarantee.epsilon
+    first, second = channel.integers
+    assert Fraction(keep, 1 << bits) == Fraction(first[0], sum(first)) == Fraction(second[1], sum(second))
 
 
-@each("bits", [32, 64])
-@each("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_bit_is_kept_exactly_below_the_threshold(isa, dtype, bits):
     """keep = word of a person: that bit is changed. keep = word + 1: it is kept. The other bits stay the same.
 
@@ -237,7 +237,7 @@ def probabilities_of_bits(records, **options):
         server, probability = MedianSGD(1.0, lower=0.0, upper=8.0, **options), Fraction(1)
         for x, bit in zip(records, bits, strict=True):
             query = server.query()
-            row = query.mechanism.channel()._rows.exact[int(x >= query.mechanism.cuts[0])]
+            row = query.mechanism.channel().integers[int(x >= query.mechanism.cuts[0])]
             probability *= Fraction(row[bit], sum(row))
             server.update(query, np.uint8(bit))
         probabilities[bits] = probability
@@ -254,7 +254,7 @@ def test_the_protocol_has_the_realized_epsilon(options):
     distributions = {
         people: probabilities_of_bits(people, **options) for people in itertools.product(records, repeat=3)
     }
-    coin = _coins.response(2, 1.0)
+    coin = coin_integers.response(2, 1.0)
     worst = Fraction(1)
     for people, probabilities in distributions.items():
         assert sum(probabilities.values()) == 1
@@ -262,4 +262,4 @@ def test_the_protocol_has_the_realized_epsilon(options):
             other = distributions[(*people[:person], x, *people[person + 1 :])]
             worst = max(worst, *(probability / other[bits] for bits, probability in probabilities.items()))
     assert worst == Fraction(coin.keep, coin.words_per_symbol)
-    assert _coins.log_up(worst) == MedianSGD(1.0, lower=0.0, upper=8.0).guarantee.epsilon <= 1.0
+    assert coin_integers.log_up(worst) == MedianSGD(1.0, lower=0.0, upper=8.0).guarantee.epsilon <= 1.0

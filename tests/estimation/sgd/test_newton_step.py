@@ -14,9 +14,12 @@ import pytest
 from ldpfast.estimation import GradientDescent, NewtonStep
 from ldpfast.estimation.sgd._step_bias import step_bias
 from ldpfast.mechanisms import Gradient, Hessian
+from ldpfast.reports import recipe_of
 from ldpfast.results import DoubtfulWarning, SmallSampleWarning
 
 from ...support.cases import each
+from ...support.internals.sgd import examples
+from ...support.protocol_state import opened, sealed
 
 SEED = 20261122
 
@@ -62,9 +65,7 @@ def test_a_run_equals_the_estimate_from_the_reports_of_its_parts(noise, epsilon)
     steps = "half-space" if noise == "auto" else noise
     twin = GradientDescent("logistic", 2, epsilon, radius=1.4, column=1.0, noise=steps)
     stream = twin._randomness.stream(SEED)
-    from ldpfast.estimation.sgd._examples import examples_of
-
-    twin._walk(stream, examples_of(twin._question.domain, x[:1000], y[:1000]), 1000)
+    twin._walk(stream, examples.examples_of(twin._question.domain, x[:1000], y[:1000]), 1000)
     position = twin._average.mean()[:3]
     arguments = ("logistic", tuple(position.tolist()), epsilon)
     records = np.column_stack([x, y])
@@ -75,7 +76,7 @@ def test_a_run_equals_the_estimate_from_the_reports_of_its_parts(noise, epsilon)
     inverse = np.linalg.inv(second.matrix(hessian_sum))
     np.testing.assert_allclose(estimate.value, position - inverse @ slope, rtol=1e-9)
     step, spread = inverse @ slope, second.variances / 600
-    variance = first.ball._recipe.variance(np.zeros((1, 3)))[0, 0]
+    variance = recipe_of(first.ball).variance(np.zeros((1, 3)))[0, 0]
     if noise == "half-space":
         assert variance == pytest.approx(first.ball.scale**2 / 3, rel=1e-12)
         inner = np.eye(3) * variance / 2400
@@ -172,23 +173,20 @@ def test_bad_numbers_of_people(people):
 
 
 def test_sums_of_nobody_are_refused():
-    from ldpfast._envelope import seal, unseal
-    from ldpfast.estimation.protocols import _sequential
-
     server, (x, y) = NewtonStep("logistic", 2, 2.0, n=100), data(20)
     with pytest.warns(SmallSampleWarning):
         server.run(x, y, rng=SEED)  # steps only
-    header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
+    header, payload = opened(server)
     numbers = np.frombuffer(payload, "<f8").copy()
     for i in (1, 5):
         changed = numbers.copy()
         changed[i] = 1.0
         with pytest.raises(ValueError, match=re.escape("sums that 0 reports cannot have")):
-            NewtonStep.from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
+            NewtonStep.from_bytes(sealed(header, changed.tobytes()))
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
-@each("noise", ["auto", "half-space"])
+@pytest.mark.parametrize("noise", ["auto", "half-space"])
 def test_parts_have_the_answers_of_one_server(noise):
     """Answers to one server and to two parts have the same sums. Their order makes no difference but rounding."""
     (x, y), n = data(400), 300
@@ -228,18 +226,15 @@ def test_few_gradients_are_a_warning():
 
 
 def test_impossible_numbers_of_hessians_are_refused():
-    from ldpfast._envelope import seal, unseal
-    from ldpfast.estimation.protocols import _sequential
-
     server, (x, y) = NewtonStep("logistic", 2, 2.0, n=100), data(60)
     with pytest.warns(SmallSampleWarning):
         server.run(x, y, rng=SEED)
-    header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
+    header, payload = opened(server)
     for count in (-1.0, 0.5, 36.0):
         numbers = np.frombuffer(payload, "<f8").copy()
         numbers[0] = count
         with pytest.raises(ValueError, match=re.escape(f"{count:g} Hessians, which 60 answers cannot have")):
-            NewtonStep.from_bytes(seal(_sequential.MAGIC, header, numbers.tobytes()))
+            NewtonStep.from_bytes(sealed(header, numbers.tobytes()))
 
 
 @pytest.mark.long
@@ -285,7 +280,7 @@ def test_intervals_cover_coefficients_of_binary_features_at_the_sufficient_n():
     assert covering >= 106  # of 120; with coverage 0.95, below this with probability 1e-3 and fixed seeds
 
 
-@each("family, weight", [("logistic", 0.25), ("poisson", 1.0)])
+@pytest.mark.parametrize("family, weight", [("logistic", 0.25), ("poisson", 1.0)])
 def test_the_error_of_a_step_from_exact_reports_is_about_the_stated_bias(family, weight):
     """One step from a position with exact Hessian and gradient, for rows of two values.
 

@@ -1,0 +1,48 @@
+"""Private modules of the server, for tests of their parts."""
+
+from ldpfast.server import _access as access
+from ldpfast.server import _exports as exports
+from ldpfast.server import _loss as loss
+from ldpfast.server import _receiver as server_receiver
+from ldpfast.server import _reports as reports
+from ldpfast.server import _server_plan as server_plan
+from ldpfast.server import _store as server_store
+from ldpfast.server import _tables as tables
+from ldpfast.server import _wire as wire
+
+__all__ = [
+    "VERSION",
+    "Outcome",
+    "Receiver",
+    "Reports",
+    "ServerPlan",
+    "Status",
+    "Store",
+    "SurveyOccasion",
+    "UnavailableError",
+    "access",
+    "exported_messages",
+    "exported_state",
+    "exports",
+    "loss",
+    "metadata",
+    "reports",
+    "server_plan",
+    "server_receiver",
+    "server_store",
+    "tables",
+    "wire",
+]
+
+exported_messages = exports.exported_messages
+exported_state = exports.exported_state
+Reports = reports.Reports
+Status = reports.Status
+ServerPlan = server_plan.ServerPlan
+SurveyOccasion = server_plan.SurveyOccasion
+Outcome = server_receiver.Outcome
+Receiver = server_receiver.Receiver
+UnavailableError = server_receiver.UnavailableError
+Store = server_store.Store
+VERSION = tables.VERSION
+metadata = tables.metadata
