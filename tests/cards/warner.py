@@ -1,0 +1,35 @@
+"""The card of `Warner`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+import ldpfast as ldp
+
+from ..support.examples import Example
+from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated, always
+from ._events import logistic
+from ._samples import recorded_labels
+
+CARD = Card(
+    mechanism=ldp.Warner,
+    examples=(Example(ldp.Warner(1.0)),),
+    kinds=(Example(ldp.Warner(1.0)),),
+    in_place=always,
+    enumerated_up_to=1,
+    makers={"Warner": ldp.Warner},
+    largest_epsilons=((ldp.Warner, 44.3),),
+    bad_records=(ldp.Warner(1.0),),
+    flips={"Warner": lambda n: ldp.Warner(1.0).privatize(np.zeros(n, np.uint8), rng=9)},
+    power=lambda: (Coin(ldp.Warner(1.0), 1, logistic(1.0), np.count_nonzero),),
+    frequencies=(Frequencies(ldp.Warner(1.0), 1, 1),),
+    covered=(Sample(ldp.Warner(0.5), lambda: np.arange(200) < 60),),
+    simulated=(Simulated(ldp.Warner(1.0)),),
+    billion={"Warner": (partial(ldp.Warner, 1.0), [0.3, 0.7])},
+    finite=(ldp.Warner,),
+    audited=((ldp.Warner(1.0), 0.95), (ldp.Warner(4.0), 0.9)),
+    keyed=(Keyed(ldp.Warner(1.0), np.arange(40) % 2 == 1, lambda x: (int(x),)),),
+    recorded=(Sample(ldp.Warner(1.0), recorded_labels(3000, 2)),),
+)

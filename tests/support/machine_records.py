@@ -1,0 +1,19 @@
+"""Records that are the same on every machine: they depend on no elementary function."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def numbers(n: int, seed: int = 1) -> np.ndarray:
+    """Return multiples of 2^-20 in [-4, 4]."""
+    return np.random.default_rng(seed).integers(-(1 << 22), 1 << 22, n) / 2.0**20
+
+
+def rows(n: int, dim: int, reach: float = 1.0) -> np.ndarray:
+    """Return rows in the ball of radius `reach` for both norms."""
+    return numbers(n * dim, dim).reshape(n, dim) * (reach / 4 / dim**0.5)
+
+
+def labels(n: int, k: int) -> np.ndarray:
+    return np.random.default_rng(k).integers(0, k, n)
