@@ -13,17 +13,10 @@ from ldpfast._core.kernel import Kernel
 from ldpfast.mechanisms import Mechanism
 
 from ..support.examples import Example
+from ._formats import one_byte, scalar
 
 Maker = Callable[[float], Mechanism]  # from epsilon
 Shape = Callable[[Any], tuple[int, ...]]  # of a mechanism, without the axis of the records
-
-
-def scalar(mechanism: Any) -> tuple[int, ...]:
-    return ()
-
-
-def one_byte(mechanism: Any, dtype: np.dtype) -> DTypeLike:
-    return np.uint8
 
 
 def nothing() -> tuple[()]:
@@ -129,6 +122,7 @@ class Card:
     # Statistics.
     frequencies: tuple[Frequencies, ...] = ()
     unbiased: tuple[Sample, ...] = ()
+    extremes: tuple[tuple[Mechanism, np.ndarray], ...] = ()  # and records among which are those of the worst variance
     covered: tuple[Sample, ...] = ()  # few records, whose intervals are computed thousands of times
     # Makers from k and epsilon, by names of the table.
     total_variances: dict[str, Callable[[int, float], Mechanism]] = field(default_factory=dict)
@@ -142,6 +136,7 @@ class Card:
 
     # Privacy.
     finite: tuple[Maker, ...] = ()  # of mechanisms with a channel, for every epsilon
+    channels: tuple[Mechanism, ...] = ()  # all of whose reports are decoded
     audited: tuple[tuple[Mechanism, float], ...] = ()  # and the share of epsilon that an audit must find
 
     # Seeded reports.

@@ -45,3 +45,11 @@ def ones(byte_masks: list[int]) -> Count:
 
 def at_least_ones(least: int) -> Count:
     return lambda reports: np.count_nonzero(np.bitwise_count(reports).sum(axis=1) >= least)
+
+
+def is_positive(vectors: np.ndarray) -> int:
+    """Count vectors whose first coordinate is positive."""
+    return np.count_nonzero(vectors[:, 0] > 0)
+
+
+LAPLACE_FLIP = math.log((math.e + 1) / 2)  # exceeded by standard Laplace noise with probability 1 / (e + 1)

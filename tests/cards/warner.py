@@ -11,7 +11,7 @@ import ldpfast as ldp
 from ..support.examples import Example
 from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated, always
 from ._events import logistic
-from ._samples import recorded_labels
+from ._samples import EPSILONS, integer, recorded_labels
 
 CARD = Card(
     mechanism=ldp.Warner,
@@ -25,11 +25,13 @@ CARD = Card(
     flips={"Warner": lambda n: ldp.Warner(1.0).privatize(np.zeros(n, np.uint8), rng=9)},
     power=lambda: (Coin(ldp.Warner(1.0), 1, logistic(1.0), np.count_nonzero),),
     frequencies=(Frequencies(ldp.Warner(1.0), 1, 1),),
+    extremes=((ldp.Warner(0.7), np.array([0, 1])),),
     covered=(Sample(ldp.Warner(0.5), lambda: np.arange(200) < 60),),
     simulated=(Simulated(ldp.Warner(1.0)),),
     billion={"Warner": (partial(ldp.Warner, 1.0), [0.3, 0.7])},
     finite=(ldp.Warner,),
+    channels=tuple(ldp.Warner(e) for e in EPSILONS),
     audited=((ldp.Warner(1.0), 0.95), (ldp.Warner(4.0), 0.9)),
-    keyed=(Keyed(ldp.Warner(1.0), np.arange(40) % 2 == 1, lambda x: (int(x),)),),
+    keyed=(Keyed(ldp.Warner(1.0), np.arange(40) % 2 == 1, integer),),
     recorded=(Sample(ldp.Warner(1.0), recorded_labels(3000, 2)),),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
@@ -52,3 +53,10 @@ def binned(cdf, shift, edges):
     """Return the channel of additive noise, in bins."""
     rows = [np.diff([0.0, *cdf(edges - s), 1.0]) for s in (0.0, shift)]
     return Channel(np.maximum(rows, 0) / np.maximum(rows, 0).sum(axis=1, keepdims=True))
+
+
+def exact_rows(mechanism):
+    """Return the rows of the channel of a mechanism as doubles, of integers of any size."""
+    rows = [[Fraction(entry) for entry in row] for row in mechanism._recipe.law.rows()]
+    totals = [sum(row) for row in rows]
+    return np.array([[float(entry / total) for entry in row] for row, total in zip(rows, totals, strict=True)])

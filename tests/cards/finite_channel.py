@@ -1,0 +1,22 @@
+"""The card of `FiniteChannel`. It has no epsilon to choose, and is written in Python."""
+
+from __future__ import annotations
+
+import ldpfast as ldp
+
+from ..support.examples import Example
+from ._card import Card, Frequencies, Simulated
+
+BINARY = ldp.FiniteChannel([[3, 1], [1, 3]])
+TERNARY = ldp.FiniteChannel([[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 4, 2]])
+
+CARD = Card(
+    mechanism=ldp.FiniteChannel,
+    examples=(Example(BINARY), Example(TERNARY)),
+    kinds=(Example(TERNARY),),
+    decoded_shape=lambda mechanism: (len(mechanism.rows),),
+    enumerated_up_to=3,
+    bad_records=(TERNARY,),
+    frequencies=(Frequencies(TERNARY, 2, 2),),
+    simulated=(Simulated(TERNARY),),
+)

@@ -1,0 +1,40 @@
+"""The card of `Laplace`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+import ldpfast as ldp
+
+from ..support.examples import Example
+from ._card import Card, Keyed, Noise, Sample, always
+from ._events import LAPLACE_FLIP
+from ._formats import double
+from ._samples import NUMBERS, SHARES_OF_NUMBERS, few_numbers, number, recorded_numbers
+
+CARD = Card(
+    mechanism=ldp.Laplace,
+    examples=(
+        Example(ldp.Laplace(-1.0, 3.0, 1.0)),
+        Example(ldp.Laplace(-1.0, 3.0, 1.0), "float32"),
+        Example(ldp.Laplace(10.0, 20.0, 0.25)),
+    ),
+    kinds=(Example(ldp.Laplace(-1.0, 3.0, 1.0)),),
+    report_dtype=double,
+    in_place=always,
+    makers={"Laplace": lambda e: ldp.Laplace(0.0, 1.0, e)},
+    bad_records=(ldp.Laplace(-1.0, 3.0, 1.0),),
+    flips={"Laplace": lambda n: ldp.Laplace(0.0, 1.0, 1.0).privatize(np.zeros(n), rng=9) > LAPLACE_FLIP},
+    power=lambda: (Noise(ldp.Laplace(-1.0, 3.0, 1.0), -1.0, 1 / 4),),
+    extremes=((ldp.Laplace(-1, 3, 0.7), np.array([-1.0, 3.0])),),
+    covered=(Sample(ldp.Laplace(0.0, 1.0, 1.0), few_numbers),),
+    billion={"Laplace": (partial(ldp.Laplace, 0, 1, 1.0), SHARES_OF_NUMBERS)},
+    audited=((ldp.Laplace(-1.0, 3.0, 1.0), 0.85),),
+    keyed=(Keyed(ldp.Laplace(-1, 3, 3.0), NUMBERS, number),),
+    recorded=(
+        Sample(ldp.Laplace(-4.0, 5.0, 1.0), recorded_numbers(20_000)),
+        Sample(ldp.Laplace(-40.0, 50.0, 0.01), recorded_numbers(3000)),
+    ),
+)

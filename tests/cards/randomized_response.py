@@ -1,0 +1,50 @@
+"""The card of `RandomizedResponse`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+import ldpfast as ldp
+
+from ..support.examples import Example
+from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated, always
+from ._events import equal_to, response
+from ._formats import per_category, smallest_code
+from ._samples import EPSILONS, few_categories, integer, recorded_labels, shares
+
+CARD = Card(
+    mechanism=ldp.RandomizedResponse,
+    examples=tuple(Example(ldp.RandomizedResponse(k, 1.5)) for k in (2, 3, 8, 9, 128, 300, 70_000)),
+    kinds=(Example(ldp.RandomizedResponse(9, 1.5)),),
+    report_dtype=smallest_code,
+    decoded_shape=per_category,
+    in_place=always,
+    enumerated_up_to=300,
+    makers={"RandomizedResponse": lambda e: ldp.RandomizedResponse(3, e)},
+    largest_epsilons=((lambda e: ldp.RandomizedResponse(1000, e), 44.3),),
+    bad_records=tuple(ldp.RandomizedResponse(k, 1.0) for k in (4, 300)),
+    flips={"RandomizedResponse": lambda n: ldp.RandomizedResponse(2, 1.0).privatize(np.zeros(n, np.uint8), rng=9)},
+    power=lambda: (Coin(ldp.RandomizedResponse(9, 1.5), 4, response(9, 1.5), equal_to(4)),),
+    frequencies=(
+        Frequencies(ldp.RandomizedResponse(2, 0.1), 0, 0),
+        Frequencies(ldp.RandomizedResponse(5, 1.0), 3, 3),
+        Frequencies(ldp.RandomizedResponse(64, 4.0), 63, 63),
+        Frequencies(ldp.RandomizedResponse(300, 6.0), 17, 17),
+    ),
+    extremes=((ldp.RandomizedResponse(5, 0.7), np.arange(5)),),
+    covered=(Sample(ldp.RandomizedResponse(4, 1.0), few_categories(4)),),
+    total_variances={"k-RR": ldp.RandomizedResponse},
+    simulated=(Simulated(ldp.RandomizedResponse(4, 1.0)),),
+    moments=(ldp.RandomizedResponse(9, 1.0),),
+    billion={"RandomizedResponse, k = 65536": (partial(ldp.RandomizedResponse, 65_536, 1.0), shares(65_536))},
+    finite=(lambda e: ldp.RandomizedResponse(5, e),),
+    channels=tuple(ldp.RandomizedResponse(k, e) for k in (2, 3, 7, 128) for e in EPSILONS),
+    audited=((ldp.RandomizedResponse(2, 1.0), 0.95), (ldp.RandomizedResponse(9, 1.5), 0.9)),
+    keyed=(
+        Keyed(ldp.RandomizedResponse(5, 1.0), np.arange(40) % 5, integer),
+        Keyed(ldp.RandomizedResponse(500, 1.0), np.arange(40) * 12, integer),
+    ),
+    recorded=tuple(Sample(ldp.RandomizedResponse(k, 1.5), recorded_labels(3000, k)) for k in (2, 9, 128, 300, 70_000)),
+)

@@ -1,0 +1,36 @@
+"""The card of `Residue`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import ldpfast as ldp
+
+from ..support.channels import exact_rows
+from ..support.examples import Example
+from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._events import equal_to, response
+from ._formats import per_code
+from ._samples import EPSILONS, NUMBERS, number, recorded_numbers
+
+CARD = Card(
+    mechanism=ldp.Residue,
+    examples=tuple(Example(ldp.Residue(0.7, -0.1, 4, 1.0), dtype) for dtype in ("float64", "float32")),
+    kinds=(Example(ldp.Residue(0.7, -0.1, 4, 1.0)),),
+    decoded_shape=per_code,
+    enumerated_up_to=256,
+    makers={"Residue": lambda e: ldp.Residue(1.0, 0.0, 4, e)},
+    bad_records=(ldp.Residue(1.0, 0.0, 4, 1.0),),
+    flips={"Residue": lambda n: ldp.Residue(1.0, 0.0, 2, 1.0).privatize(np.full(n, 0.5), rng=9)},
+    power=lambda: (Coin(ldp.Residue(0.7, -0.1, 4, 1.0), 0.3, response(4, 1.0), equal_to(0)),),
+    frequencies=(Frequencies(ldp.Residue(1.0, 0.0, 4, 1.0), -0.1, 3),),
+    extremes=((ldp.Residue(1.0, 0.0, 4, 0.7), np.arange(4.0)),),
+    simulated=(Simulated(ldp.Residue(1.0, 0.0, 4, 1.0), 6.5, lambda m: exact_rows(m)[2]),),
+    finite=(lambda e: ldp.Residue(1.0, 0.0, 3, e),),
+    channels=tuple(ldp.Residue(1.0, 0.0, m, e) for m in (2, 4, 5) for e in EPSILONS),
+    audited=((ldp.Residue(0.7, -0.1, 4, 1.0), 0.9),),
+    keyed=(Keyed(ldp.Residue(0.7, -0.1, 4, 1.0), NUMBERS, number),),
+    recorded=tuple(
+        Sample(ldp.Residue(0.7, -0.1, modulus, e), recorded_numbers(3000)) for modulus, e in ((4, 1.0), (9, 20.0))
+    ),
+)
