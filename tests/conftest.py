@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, settings
 
 import ldpfast as ldp
 
-from .support.examples import EXAMPLES, KINDS, Example
+from .cards import EXAMPLES, KINDS
+from .support.examples import Example
 from .support.internals import kernels
 from .support.internals.shared import thread_pool
 

@@ -25,9 +25,9 @@ from ldpfast.reports import Aggregator, GroupedAggregator, Question, recipe_of
 from ldpfast.results import People
 from ldpfast.survey import Choice, Histogram, Mean, Repeated, YesNo
 
+from .cards import EXAMPLES
 from .support.aggregation import batches_of, counted_of
 from .support.cases import each
-from .support.examples import EXAMPLES
 from .support.internals.shared import conduct, job_counts, schemas
 from .support.keys import SEED
 from .support.one_shot import PROBLEMS

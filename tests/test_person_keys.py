@@ -24,9 +24,9 @@ from ldpfast.mechanisms import SketchResponse
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 from ldpfast.survey._questions import column_of
 
+from .cards import KINDS
 from .support import person_keys as twin
 from .support.cases import each
-from .support.examples import KINDS
 from .support.one_shot import PROBLEMS
 from .support.surveys import people, questions, symbol, words
 

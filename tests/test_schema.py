@@ -21,9 +21,9 @@ from ldpfast.domains import Categories
 from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.reports import Codes, recipe_of
 
+from .cards import KINDS
 from .support.cases import each
 from .support.errors import raises
-from .support.examples import KINDS
 from .support.internals.shared import Described, from_dict, schemas
 from .support.one_shot import PROBLEMS
 from .support.public import instances

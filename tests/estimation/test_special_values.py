@@ -26,8 +26,8 @@ from ldpfast.estimation import (
     VectorMean,
 )
 
+from ..cards import KINDS
 from ..support.cases import each
-from ..support.examples import KINDS
 from ..support.one_shot import PROBLEMS
 
 pytestmark = [

@@ -16,69 +16,28 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _core, _threads, mechanisms
 from ldpfast._core.stream import Stream
+from ldpfast.domains import Ball, Categories, Interval
 from ldpfast.estimation import SeriesDensity, VectorMean
 from ldpfast.mechanisms import _record_recipe, _single
-from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._likelihood_question import Examples
-from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.reports import SampledSigns
 
+from ..cards import CARDS, KINDS, MECHANISMS, card_of
 from ..support.cases import each, each_example, each_kind
-from ..support.examples import (
-    CATEGORIES,
-    GRADIENTS,
-    INTERVALS,
-    KINDS,
-    MECHANISMS,
-    SYMBOLS,
-    TREES,
-    VECTORS,
-    WRAPPED,
-    Example,
-    assert_same,
-    assert_same_estimate,
-    decoded_shape,
-    records_of,
-)
+from ..support.examples import Example, assert_same, assert_same_estimate, records_of
 from ..support.keys import KEY, SEED
 from ..support.statistics import ALPHA, assert_counts
 
-REPORT_DTYPES = {"L2Ball": None, "PrivUnit": None, "RankCodebook": "uint64", "RankedSigns": "uint64"} | dict.fromkeys(
-    ["Laplace", "LaplaceResidue", "LaplaceVector", "LaplaceOneHot"], "float64"
-)
-
-
-def reporter(mechanism):
-    """Return the mechanism that makes the reports: for a gradient or Hessian, the mechanism of its ball."""
-    return mechanism.ball if isinstance(mechanism, mechanisms.Gradient | mechanisms.Hessian) else mechanism
-
-
-def report_dtype(example):
-    """Return the documented dtype of reports."""
-    mechanism = reporter(example.mechanism)
-    sets = ldp.HadamardResponse | ldp.ProjectiveGeometryResponse | mechanisms.TreeResponse | mechanisms.SketchResponse
-    if isinstance(mechanism, ldp.RandomizedResponse | sets | ldp.SampledCube):
-        codes = mechanism.report.k if hasattr(mechanism.report, "k") else 2 * mechanism.dim
-        packed = isinstance(mechanism, ldp.SampledCube) and mechanism.sampled == mechanism.dim
-        return np.dtype("uint8" if packed or codes <= 256 else "uint16" if codes <= 65536 else "uint32")
-    return np.dtype(REPORT_DTYPES.get(type(mechanism).__name__, "uint8") or example.dtype)
+CATEGORIES = [mechanism for mechanism in MECHANISMS if isinstance(mechanism.domain, Categories)]
+NUMBERS = [m for m in MECHANISMS if m.domain.clips and not m.domain.reads_columns]  # and vectors
 
 
 def report_shape(mechanism, n):
-    mechanism = reporter(mechanism)
-    if isinstance(mechanism, ldp.UnaryEncoding | ldp.SubsetSelection):
-        return (n, math.ceil(mechanism.k / 8))
-    if isinstance(mechanism, mechanisms.LaplaceOneHot):
-        return (n, mechanism.k)
-    if isinstance(mechanism, ldp.RankCodebook):
-        return (n,)
-    if isinstance(mechanism, ldp.RankedSigns):
-        return (n, 1 + math.ceil(mechanism.signs / 64))
-    if isinstance(mechanism, ldp.SampledCube) and mechanism.sampled < mechanism.dim:
-        return (n, mechanism.sampled)
-    if isinstance(mechanism, ldp.LinfBall | ldp.SampledCube):
-        return (n, math.ceil(mechanism.dim / 8))
-    return (n, mechanism.dim) if hasattr(mechanism, "dim") else (n,)
+    return (n, *card_of(mechanism).report_shape(mechanism))
+
+
+def decoded_shape(mechanism, n):
+    return (n, *card_of(mechanism).decoded_shape(mechanism))
 
 
 def assert_reports_equal_to(mechanism, expected, x, **options):
@@ -92,7 +51,7 @@ def assert_reports_equal_to(mechanism, expected, x, **options):
 def test_reports_have_the_documented_shape_and_dtype(example, mechanism, records):
     reports = mechanism.privatize(records)
     assert reports.shape == report_shape(mechanism, len(records))
-    assert reports.dtype == report_dtype(example)
+    assert reports.dtype == card_of(mechanism).report_dtype(mechanism, np.dtype(example.dtype))
     assert reports.flags.c_contiguous
 
 
@@ -198,7 +157,7 @@ def test_calls_do_not_change_the_records(mechanism, records):
         assert x.tobytes() == before
 
 
-@each("mechanism", CATEGORIES + TREES, ids=repr)
+@each("mechanism", CATEGORIES, ids=repr)
 @each("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i4"])
 def test_categories_may_have_any_integer_dtype(mechanism, dtype):
     x = np.minimum(records_of(mechanism, 50), 127)
@@ -207,7 +166,7 @@ def test_categories_may_have_any_integer_dtype(mechanism, dtype):
     assert_same_estimate(mechanism.run(x.astype(dtype), rng=5), mechanism.estimate(expected))
 
 
-@each("mechanism", CATEGORIES + TREES, ids=repr)
+@each("mechanism", CATEGORIES, ids=repr)
 def test_categories_may_be_lists_and_python_integers(mechanism):
     x = records_of(mechanism, 9)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x.tolist())
@@ -224,7 +183,7 @@ def test_binary_records_may_be_booleans():
     assert mechanism.privatize(True) in (0, 1)
 
 
-@each("mechanism", SYMBOLS + INTERVALS + WRAPPED + VECTORS + GRADIENTS, ids=repr)
+@each("mechanism", NUMBERS, ids=repr)
 def test_half_precision_is_taken_as_float32_and_integers_as_float64(mechanism):
     halves = records_of(mechanism, 9).astype(np.float16)
     assert_reports_equal_to(
@@ -236,7 +195,7 @@ def test_half_precision_is_taken_as_float32_and_integers_as_float64(mechanism):
     )
 
 
-@each("mechanism", SYMBOLS + INTERVALS + WRAPPED + VECTORS + GRADIENTS, ids=repr)
+@each("mechanism", NUMBERS, ids=repr)
 def test_lists_of_numbers_are_float64(mechanism):
     x = records_of(mechanism, 3)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x.tolist())
@@ -291,19 +250,7 @@ def test_out_may_hold_a_single_report(mechanism, records):
     assert_same(out, expected)
 
 
-IN_PLACE = (ldp.Warner, ldp.RandomizedResponse, ldp.Laplace, ldp.L2Ball, ldp.LaplaceVector, ldp.PrivUnit)
-
-
-# Records and reports have the same dtype and shape.
-IN_PLACE_EXAMPLES = [m for m in MECHANISMS if isinstance(m, IN_PLACE)] + [
-    m
-    for m in MECHANISMS
-    if isinstance(m, ldp.HadamardResponse | ldp.ProjectiveGeometryResponse)
-    and m.privatize(records_of(m, 1)).dtype == records_of(m, 1).dtype
-]
-
-
-@each("mechanism", IN_PLACE_EXAMPLES, ids=repr)
+@each("mechanism", [m for m in MECHANISMS if card_of(m).in_place(m)], ids=repr)
 def test_out_may_be_the_records_themselves(mechanism):
     """Reports must not overwrite records that have not been read yet."""
     x = records_of(mechanism, 50)
@@ -364,8 +311,7 @@ def assert_equal_copy(mechanism, other):
 
 @each("mechanism", MECHANISMS, ids=repr)
 def test_the_repr_can_be_evaluated(mechanism):
-    names = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
-    names |= {"LaplaceResidue": LaplaceResidue, "SmoothedBins": SmoothedBins}
+    names = {card.mechanism.__name__: card.mechanism for card in CARDS.values()}
     assert_equal_copy(mechanism, eval(repr(mechanism), {"__builtins__": {}, **names}))
 
 
@@ -430,11 +376,7 @@ def test_the_guarantee_is_the_realized_epsilon(mechanism):
 
 @each("mechanism", MECHANISMS, ids=repr)
 def test_a_channel_has_the_realized_epsilon_or_is_too_large(mechanism):
-    largest = {"Warner": 1, "RandomizedResponse": 300, "UnaryEncoding": 13, "LinfBall": 8}
-    largest |= {"SignBit": 1, "Residue": 256, "Bins": 256, "SmoothedBins": 256, "FiniteChannel": 3, "TreeResponse": 250}
-    largest |= {"HadamardResponse": 256, "ProjectiveGeometryResponse": 13, "SubsetSelection": 13}
-    largest |= {"Window": 1, "SampledCube": 8}
-    if np.prod(decoded_shape(mechanism, 1)) <= largest.get(type(mechanism).__name__, 0):
+    if np.prod(decoded_shape(mechanism, 1)) <= card_of(mechanism).enumerated_up_to:
         assert mechanism.channel().epsilon() == mechanism.epsilon_realized
     else:
         with pytest.raises(ValueError, match=r"has too many reports to enumerate$"):
@@ -481,48 +423,19 @@ def test_a_generator_gives_other_reports_on_the_next_call(kind):
     assert kind.mechanism.privatize(x, rng=rng).tobytes() != kind.mechanism.privatize(x, rng=rng).tobytes()
 
 
-def flips_of_points(n):
-    """Return whether reports are not orthogonal to the category: for three points, with probability 1 / (e + 1)."""
-    mechanism = ldp.ProjectiveGeometryResponse(3, 1 + math.log(2))
-    return ~mechanism.supported(mechanism.privatize(np.zeros(n, np.uint8), rng=9))[:, 0]
-
-
-def up(mechanism, x):
-    """Return whether the decoded reports are above the center of their range, for mechanisms with two of them."""
-    decoded = mechanism.decode(mechanism.privatize(x, rng=9))
-    return decoded > (decoded.min() + decoded.max()) / 2
-
-
-FLIPS = {
-    "Warner": lambda n: ldp.Warner(1.0).privatize(np.zeros(n, np.uint8), rng=9),
-    "RandomizedResponse": lambda n: ldp.RandomizedResponse(2, 1.0).privatize(np.zeros(n, np.uint8), rng=9),
-    "Residue": lambda n: ldp.Residue(1.0, 0.0, 2, 1.0).privatize(np.full(n, 0.5), rng=9),
-    "Bins": lambda n: ldp.Bins(0.0, 1.0).privatize(np.full(n, -1.0), rng=9),
-    "SignBit": lambda n: ldp.SignBit(0.0, 1.0, 1.0).privatize(np.zeros(n), rng=9),
-    "HadamardResponse": lambda n: ldp.HadamardResponse(2, 1.0).privatize(np.zeros(n, np.uint8), rng=9) & 1,
-    "ProjectiveGeometryResponse": lambda n: flips_of_points(n),
-    "SubsetSelection": lambda n: ldp.SubsetSelection(2, 1.0).privatize(np.ones(n, np.uint8), rng=9) & 1,
-    "UnaryEncoding": lambda n: ldp.UnaryEncoding(2, 2.0).privatize(np.ones(n, np.uint8), rng=9) & 1,
-    "LinfBall": lambda n: ldp.LinfBall(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9),
-    "L2Ball": lambda n: ldp.L2Ball(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9) > 0,
-    "L2Ball float32": lambda n: ldp.L2Ball(1, 1.0, radius=2.0).privatize(np.full((n, 1), -2, np.float32), rng=9) > 0,
-    "SampledCube": lambda n: ldp.SampledCube(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9),
-    "RankCodebook": lambda n: up(ldp.RankCodebook(1, 1.0, vectors=1), np.full((n, 1), -1.0)),
-    "RankedSigns": lambda n: ldp.RankedSigns(2, 1 + math.log(3)).privatize(np.zeros((n, 2)), rng=9)[:, 1] != 2,
-    "Window": lambda n: up(ldp.Window(0.0, 1.0, 1.0, outputs=2), np.zeros(n)),
-}
-SHARED = [("L2Ball", "L2Ball float32")]  # one mechanism in two precisions has the same stream of signs
+FLIPS = {name: (card.mechanism, flip) for card in CARDS.values() for name, flip in card.flips.items()}
+PAIRS = [(a, b) for a, b in itertools.combinations(FLIPS, 2) if FLIPS[a][0] is not FLIPS[b][0]]
 
 
 @pytest.mark.claim("Two mechanisms with one seed share no coin.", "Randomness")
-@each("pair", [p for p in itertools.combinations(FLIPS, 2) if p not in SHARED], ids="-".join)
+@each("pair", PAIRS, ids="-".join)
 def test_two_mechanisms_with_one_seed_share_no_coin(pair):
     """Independent reports at epsilon = 1 agree with probability p^2 + q^2; with shared coins nearly all would agree.
 
     Detects a shift of 6 percentage points.
     """
     n = 4096
-    a, b = (np.ravel(FLIPS[name](n)).astype(bool) for name in pair)
+    a, b = (np.ravel(FLIPS[name][1](n)).astype(bool) for name in pair)
     p = math.e / (1 + math.e)
     expected = [p**2 + (1 - p) ** 2, 1 - p, 1 - p]
     assert_counts([(a == b).sum(), a.sum(), b.sum()], n, expected, detects=0.06)
@@ -621,10 +534,15 @@ def test_the_value_lies_in_its_interval(mechanism, records):
     low, high = estimate.interval()
     assert (low <= estimate.value).all() if np.ndim(low) else low <= estimate.value
     assert np.all(estimate.value <= high)
-    assert np.all(np.asarray(estimate.stderr) > 0)
+    if not isinstance(mechanism, mechanisms.SketchResponse):  # most of whose codes are in no report
+        assert np.all(np.asarray(estimate.stderr) > 0)
 
 
-@pytest.mark.parametrize("mechanism", [m for m in GRADIENTS if not isinstance(m.ball, ldp.L2Ball)], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism",
+    [m for m in MECHANISMS if isinstance(m, mechanisms.Gradient) and not isinstance(m.ball, ldp.L2Ball)],
+    ids=repr,
+)
 def test_one_gradient_has_the_standard_error_of_its_ball(mechanism):
     estimate = mechanism.run(records_of(mechanism, 1), rng=5)
     assert np.isfinite(estimate.stderr).all()
@@ -760,21 +678,17 @@ def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mecha
             assert_same(np.asarray(made), np.asarray(expected))
 
 
-@each(
-    "mechanism",
-    [
-        ldp.Warner(1.0),
-        *(ldp.RandomizedResponse(k, 1.0) for k in (5, 300, 70_000)),
-        ldp.mechanisms.HadamardResponse(300, 1.0),
-        ldp.UnaryEncoding(300, 1.0),
-        ldp.SignBit(0, 5, 1.0),
-        ldp.Laplace(0, 5, 1.0),
-        ldp.mechanisms.Window(0, 5, 1.0),
-        ldp.Bins([1.0, 4.0], 1.0),
-        ldp.Residue(1.0, 0.0, 3, 1.0),
-    ],
-    ids=repr,
-)
+SCALARS = [
+    mechanism
+    for mechanism in MECHANISMS
+    if mechanism.domain.width is None
+    and card_of(mechanism).kernel
+    and not card_of(mechanism).inner  # clients do not call these for one record
+    and mechanism.domain.first_invalid(np.array([1])) < 0
+]
+
+
+@each("mechanism", SCALARS, ids=repr)
 def test_scalars_of_every_type_take_the_short_path(mechanism, monkeypatch):
     """A scalar of NumPy costs as much as a number of Python, and has the report of an array of its type."""
     numbers = [1, *(np.dtype(code).type(1) for code in "bBhHiIlLqQ")]
@@ -833,14 +747,14 @@ def test_single_records_have_keys_of_their_own(mechanism):
     assert len({np.asarray(mechanism.privatize(record)).tobytes() for _ in range(128)}) > 1
 
 
-@each("mechanism", [m for m in MECHANISMS if m not in CATEGORIES + TREES], ids=repr)
+@each("mechanism", [m for m in MECHANISMS if m not in CATEGORIES], ids=repr)
 def test_clip_changes_nothing_inside_the_domain(mechanism):
     x = records_of(mechanism, 20)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x, clip=True)
     assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(x, rng=5))
 
 
-@each("mechanism", CATEGORIES + TREES, ids=repr)
+@each("mechanism", CATEGORIES, ids=repr)
 @each("call", ["privatize", "run"])
 def test_categories_refuse_clip_before_the_data_are_read(mechanism, call):
     """The error is the same for valid and invalid records. An error that depends on the record would itself be a report."""
@@ -859,14 +773,6 @@ def test_the_first_code_beyond_the_last_is_refused(mechanism, n):
         for call in (mechanism.privatize, mechanism.run):
             with pytest.raises(ValueError, match=rf"index {n - 1} is outside"):
                 call(x)
-
-
-def test_every_mechanism_is_in_the_list():
-    """All mechanisms of the package are in `MECHANISMS`."""
-    kinds = {getattr(mechanisms, name) for name in mechanisms.__all__ if name[0].isupper()}
-    kinds |= {LaplaceResidue, SmoothedBins}
-    kinds -= {ldp.Aggregator, ldp.Mechanism, ldp.Query}
-    assert {type(m) for m in MECHANISMS} == kinds
 
 
 @each("clip", [0, 1, "no", None])
@@ -926,25 +832,18 @@ def test_kernels_read_runs_of_records(slots):
 
 # Warnings about clipped records ---------------------------------------------------------------------------------------
 
-NUMBERS = [0.5, math.nan, 7.0, 1.0, -math.inf]
+FAR = [0.5, math.nan, 7.0, 1.0, -math.inf]
 NAN_TEXT, CLIPPED_TEXT = "had NaN, which counts as the center", "were clipped to the domain"
+CLIPPING = [mechanism for card in CARDS.values() for mechanism in card.bad_records]
+CLIPPING = [mechanism for mechanism in CLIPPING if isinstance(mechanism.domain, Interval | Ball)]
 
 
 @each(
     "target, records",
     [
-        (ldp.SignBit(0, 1, 1.0), NUMBERS),
-        (ldp.Laplace(0, 1, 1.0), NUMBERS),
-        (ldp.LinfBall(2, 1.0), [[number, 0.0] for number in NUMBERS]),
-        (ldp.L2Ball(2, 1.0), [[0.0, number] for number in NUMBERS]),
-        (ldp.LaplaceVector(2, 1.0), [[0.0, number] for number in NUMBERS]),
-        (ldp.PrivUnit(2, 1.0), [[0.0, number] for number in NUMBERS]),
-        (ldp.Window(0, 1, 1.0), NUMBERS),
-        (ldp.SampledCube(2, 1.0), [[number, 0.0] for number in NUMBERS]),
-        (ldp.RankCodebook(2, 1.0), [[0.0, number] for number in NUMBERS]),
-        (ldp.RankedSigns(2, 1.0), [[0.0, number] for number in NUMBERS]),
-        (VectorMean(2, 1.0), [[0.0, number] for number in NUMBERS]),
-        (SeriesDensity(1.0, n_terms=3), NUMBERS),
+        *((mechanism, [[x, 0.0, 0.0] for x in FAR] if mechanism.domain.width else FAR) for mechanism in CLIPPING),
+        (VectorMean(2, 1.0), [[0.0, x] for x in FAR]),
+        (SeriesDensity(1.0, n_terms=3), FAR),
     ],
     ids=lambda value: type(value).__name__,
 )

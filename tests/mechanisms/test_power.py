@@ -3,7 +3,7 @@
 In each case an event of the report has exactly the probability of the coin, which is computed here from `epsilon` alone. The
 number of records is the smallest for which `assert_counts` detects a shift of the probability by 2^-12 with a probability of at
 least 0.99, either way. It is 10^8 or more for a coin of 1/2 to 3/4, and fewer for coins near 1, so that slow mechanisms have a
-larger `epsilon` here than in `support.examples.KINDS`.
+larger `epsilon` here than in `cards.KINDS`.
 
 A bias of one unit of an integer is detected by exact tests: of the integers by ../test_coins.py and the exact channels of each
 mechanism, and of the comparison in a kernel by the tests whose names have "exactly": in test_warner.py
@@ -29,7 +29,7 @@ from ldpfast.mechanisms import LaplaceOneHot, SketchResponse
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._window import MIXTURES, best_design
 
-from ..support.examples import KINDS
+from ..cards import KINDS
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import ALPHA, POWER, assert_counts, rejection
 

@@ -15,9 +15,10 @@ import ldpfast as ldp
 from ldpfast import Query
 from ldpfast.mechanisms import Gradient, LaplaceOneHot, Mechanism
 
+from ..cards import KINDS, MECHANISMS
 from ..support.cases import each
 from ..support.errors import raises
-from ..support.examples import KINDS, MECHANISMS, assert_same, records_of
+from ..support.examples import assert_same, records_of
 
 MOST = (1 << 63) - 1
 QUERY = Query(3, ldp.Bins((0.5,), 1.0))

@@ -11,7 +11,7 @@ import pytest
 
 import ldpfast as ldp
 
-from ..support.examples import KINDS
+from ..cards import KINDS
 from ..support.process import run_python
 
 MODES = {"downward": 0x400, "upward": 0x800, "toward zero": 0xC00}  # of fesetround on x86-64

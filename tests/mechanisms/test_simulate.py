@@ -30,9 +30,9 @@ from ldpfast.mechanisms._window import _rows
 from ldpfast.reports import Grid, SampledSigns
 from ldpfast.survey import Repeated, YesNo
 
+from ..cards import KINDS
 from ..support.cases import each
 from ..support.errors import raises
-from ..support.examples import KINDS
 from ..support.statistics import ALPHA, assert_counts, hoeffding_radius, normal_margin
 
 SEED = 20261122

@@ -10,8 +10,8 @@ import pytest
 import ldpfast as ldp
 from ldpfast.privacy import audit, gaussian_sigma
 
+from ..cards import MECHANISMS
 from ..support.cases import each
-from ..support.examples import MECHANISMS
 from ..support.statistics import ALPHA
 
 SURE = 1 - ALPHA  # a bound of this confidence is above the true loss with probability ALPHA

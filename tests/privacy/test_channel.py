@@ -16,10 +16,10 @@ import ldpfast as ldp
 from ldpfast import privacy
 from ldpfast.privacy import Channel
 
+from ..cards import MECHANISMS
 from ..support.cases import each
 from ..support.channels import as_doubles, events, integer_rows, ordered_pairs
 from ..support.exact import exact_log, least_double_not_below
-from ..support.examples import MECHANISMS
 
 LARGE = 2**64
 EPSILONS = [0.0, 1e-9, 0.3, 1.0, math.log(3), 5.0, 800.0]

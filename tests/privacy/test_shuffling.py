@@ -21,9 +21,9 @@ from ldpfast.privacy import Channel, Guarantee, TwoLevel, shuffled, shuffled_del
 from ldpfast.privacy._exact import power_down
 from ldpfast.reports import recipe_of
 
+from ..cards import MECHANISMS
 from ..support.cases import each
 from ..support.errors import raises
-from ..support.examples import MECHANISMS
 from ..support.internals.privacy import ERROR, ShuffledCounts, binomial
 
 # Parameters of channels that are not mechanisms of the library --------------------------------------------------------

@@ -17,10 +17,11 @@ from ldpfast.estimation import Frequencies, HistogramDensity, SeriesDensity, Tru
 from ldpfast.mechanisms import for_categories
 from ldpfast.reports import Aggregator, SampledSigns, aggregator_with, recipe_of
 
+from ..cards import KINDS
 from ..support.aggregation import aggregate, counted_of, reports_of
 from ..support.cases import each, each_kind
 from ..support.errors import raises
-from ..support.examples import KINDS, assert_same, assert_same_estimate
+from ..support.examples import assert_same, assert_same_estimate
 from ..support.reference import wide
 
 

@@ -16,10 +16,11 @@ from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.reports import recipe_of
 from ldpfast.reports._labeled_reports import messages_of
 
+from ..cards import KINDS
 from ..support.aggregation import reports_of
 from ..support.cases import each
 from ..support.errors import raises
-from ..support.examples import KINDS, assert_same
+from ..support.examples import assert_same
 from ..support.internals.shared import schemas
 from ..support.one_shot import PROBLEMS
 

@@ -12,7 +12,7 @@ from _pytest.mark import ParameterSet
 
 from ldpfast import _core
 
-from .examples import EXAMPLES, KINDS
+from ..cards import EXAMPLES, KINDS
 
 Test = Callable[..., None]
 

@@ -36,7 +36,7 @@ from ldpfast.files import FileTable
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.privacy._two_level import TwoLevel
 
-from .examples import KINDS
+from ..cards import KINDS
 
 NOT_PUBLIC = re.compile(r"\.(_|cli\b)")
 FOUND = [ldp.__name__, *(info.name for info in walk_packages(ldp.__path__, "ldpfast."))]
