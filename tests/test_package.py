@@ -14,6 +14,7 @@ import pytest
 
 import ldpfast as ldp
 
+from .cards import CARDS
 from .support.cases import each
 from .support.internals.shared import extras
 from .support.process import run_python
@@ -57,10 +58,11 @@ def test_all_public_names_exist(package):
 
 def test_mechanisms_and_results_are_at_the_top_level():
     """The exceptions are mechanisms that only a problem, a protocol or a bound creates."""
-    inner = ("Gradient", "Hessian", "LaplaceOneHot", "LaplaceResidue", "SketchResponse", "SmoothedBins", "TreeResponse")
+    inner = {card.mechanism for card in CARDS.values() if card.inner}
     for name in ldp.mechanisms.__all__:
-        if name[0].isupper() and name not in inner:
-            assert getattr(ldp, name) is getattr(ldp.mechanisms, name)
+        if name[0].isupper():
+            assert (name in ldp.__all__) == (getattr(ldp.mechanisms, name) not in inner), name
+            assert name not in ldp.__all__ or getattr(ldp, name) is getattr(ldp.mechanisms, name)
     assert ldp.Estimate is ldp.results.Estimate
     assert ldp.Aggregator is ldp.reports.Aggregator
 

@@ -3,7 +3,7 @@
 Reports and counts are recorded bit for bit. Estimates depend on the elementary functions of the machine and are recorded
 to nine digits. After a change that is announced in CHANGELOG.md, record again:
 
-    python tests/test_recorded_outputs.py
+    python -m tests.test_recorded_outputs
 """
 
 from __future__ import annotations
@@ -19,101 +19,21 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import central, estimation, mechanisms, privacy
-from ldpfast.mechanisms._laplace_residue import LaplaceResidue
+from ldpfast import central, estimation, privacy
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, YesNo
 
+from .cards import CARDS
 from .support.cases import each
+from .support.machine_records import labels, numbers, rows
 
 RECORD = Path(__file__).with_name("recorded_outputs.json")
 SEED = 20260801
-
-
-def numbers(n: int, seed: int = 1) -> np.ndarray:
-    """Return multiples of 2^-20 in [-4, 4], which do not depend on the elementary functions of the machine."""
-    return np.random.default_rng(seed).integers(-(1 << 22), 1 << 22, n) / 2.0**20
-
-
-def rows(n: int, dim: int, reach: float = 1.0) -> np.ndarray:
-    """Return rows in the ball of radius `reach` for both norms."""
-    return numbers(n * dim, dim).reshape(n, dim) * (reach / 4 / dim**0.5)
-
-
-def labels(n: int, k: int) -> np.ndarray:
-    return np.random.default_rng(k).integers(0, k, n)
 
 
 def heights(n: int) -> np.ndarray:
     """Return nearly normal numbers with mean 171 and standard deviation 7, from sums of twelve uniform numbers."""
     parts = np.random.default_rng(7).integers(0, 1 << 20, (n, 12)) / 2.0**20
     return 171 + 7 * (parts.sum(axis=1) - 6)
-
-
-def mechanism_examples() -> dict[str, tuple[ldp.Mechanism, np.ndarray]]:
-    n = 3000
-    made: list[tuple[ldp.Mechanism, np.ndarray]] = [(ldp.Warner(1.0), labels(n, 2))]
-    made += [(ldp.RandomizedResponse(k, 1.5), labels(n, k)) for k in (2, 9, 128, 300, 70_000)]
-    made += [
-        (ldp.UnaryEncoding(k, 2.0, method=method), labels(n, k))
-        for k in (2, 13, 128, 1000)
-        for method in ("symmetric", "optimized")
-    ]
-    made += [(mechanisms.LaplaceOneHot(k, 2.0), labels(300, k)) for k in (2, 13, 300)]
-    made += [(ldp.Residue(0.7, -0.1, 4, 1.0), numbers(n)), (ldp.Residue(0.7, -0.1, 9, 20.0), numbers(n))]
-    made += [(ldp.Bins([0.25], 1.0), numbers(n)), (ldp.Bins([-3, -2, -1, 0, 1, 2, 3], 2.0), numbers(n))]
-    made += [(ldp.SignBit(-4.0, 5.0, 1.0), numbers(n)), (ldp.Laplace(-4.0, 5.0, 1.0), numbers(20_000))]
-    made += [(ldp.Laplace(-40.0, 50.0, 0.01), numbers(n))]
-    made += [(LaplaceResidue(2.0, 0.25, 1.0), numbers(70_000))]
-    made += [
-        (ldp.LinfBall(d, 1.0, radius=2.0, ties=ties), rows(40_000 // d, d, 2.0))
-        for d in (1, 2, 27, 64, 100, 1000, 40_000)
-        for ties in ("keep", "thin")
-    ]
-    made += [(ldp.L2Ball(d, 1.0, radius=2.0), rows(12_000 // d, d, 2.0)) for d in (1, 2, 3, 32, 100, 6000)]
-    made += [
-        (ldp.LaplaceVector(d, 1.0, radius=2.0, norm=norm), rows(9000 // d, d, 2.0))
-        for d in (1, 3, 50, 9000)
-        for norm in ("l2", "linf")
-    ]
-    made += [(ldp.HadamardResponse(k, 1.5), labels(n, k)) for k in (2, 13, 256, 300, 65_536, 70_000)]
-    made += [(ldp.HadamardResponse(9, 20.0), labels(n, 9)), (ldp.HadamardResponse(1000, 0.01), labels(n, 1000))]
-    made += [(ldp.ProjectiveGeometryResponse(k, 2.0), labels(n, k)) for k in (2, 13, 256, 300, 65_536, 70_000)]
-    made += [(ldp.SubsetSelection(k, 1.5), labels(n, k)) for k in (2, 13, 128, 1000)]
-    made += [
-        (ldp.SubsetSelection(13, 2.0, size=12), labels(n, 13)),
-        (ldp.SubsetSelection(65, 2.0, size=40), labels(n, 65)),
-    ]
-    made += [
-        (ldp.Window(-4.0, 5.0, e, outputs=outputs), numbers(n))
-        for e, outputs in ((0.25, 2), (1.0, 16), (6.0, 64), (8.0, 256))
-    ]
-    made += [(ldp.SampledCube(d, 2.0, radius=2.0), rows(40_000 // d, d, 2.0)) for d in (1, 2, 27, 200, 40_000)]
-    made += [
-        (ldp.SampledCube(d, 1.0, radius=2.0, sampled=sampled), rows(400, d, 2.0))
-        for d, sampled in ((9, 9), (64, 64), (200, 62))
-    ]
-    made += [
-        (ldp.RankedSigns(d, 2.0, radius=2.0, signs=signs), rows(300, d, 2.0))
-        for d, signs in ((2, 2), (100, 70), (300, 20))
-    ]
-    made += [
-        (ldp.RankCodebook(d, 2.0, radius=2.0, vectors=vectors), rows(300, d, 2.0))
-        for d, vectors in ((1, 16), (2, 16), (100, 64), (300, 1))
-    ]
-    responses = {"logistic": labels(n, 2), "linear": numbers(n, 3), "poisson": labels(n, 7)}
-    made += [
-        (question, np.column_stack([rows(n, question.domain.width - 1), responses[question.family]]))
-        for question in (
-            mechanisms.Gradient("linear", (0.5,), 1.0, residual=1.0),
-            mechanisms.Gradient(
-                "linear", (0.5, -0.25, 1.0, 0.0), 1.0, norm="linf", radius=2.0, column=1.0, residual=2.0
-            ),
-            mechanisms.Gradient("linear", (0.1, -0.2), 1.0, norm="linf", residual=0.5, noise="laplace"),
-            mechanisms.Gradient("logistic", (0.0, 0.0), 1.0),
-            mechanisms.Gradient("poisson", (0.0, 0.0, 0.0), 1.0, norm="l2", radius=1.0, column=0.5, residual=3.0),
-        )
-    ]
-    return {repr(mechanism): (mechanism, records) for mechanism, records in made}
 
 
 def estimators() -> dict[str, Callable[[], Any]]:
@@ -241,7 +161,7 @@ def of_estimate(estimate: ldp.Estimate) -> str:
 
 def of_mechanism(mechanism: ldp.Mechanism, records: np.ndarray) -> str:
     """Return all results of a mechanism for records of every valid dtype, in arrays and single."""
-    kinds = [records] if records.dtype.kind == "i" else [records, records.astype(np.float32)]
+    kinds = [records, records.astype(np.float32)] if records.dtype.kind == "f" else [records]
     parts = []
     for x in kinds:
         reports = mechanism.privatize(x, rng=SEED)
@@ -284,7 +204,9 @@ def of_rounds() -> str:
 
 def computed() -> dict[str, Callable[[], str]]:
     made: dict[str, Callable[[], str]] = {
-        name: (lambda pair=pair: of_mechanism(*pair)) for name, pair in mechanism_examples().items()
+        repr(sample.mechanism): (lambda sample=sample: of_mechanism(sample.mechanism, sample.records()))
+        for card in CARDS.values()
+        for sample in card.recorded
     }
     made |= {name: (lambda call=call: of_estimate(call())) for name, call in estimators().items()}
     made |= {f"Survey {answers}": lambda m=answers: of_survey(m, False) for answers in (1, 3, 6)}

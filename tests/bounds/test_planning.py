@@ -16,11 +16,11 @@ import ldpfast as ldp
 from ldpfast import bounds
 from ldpfast.domains import Categories, Interval
 from ldpfast.estimation import Frequencies, VectorMean
-from ldpfast.mechanisms import Gradient, LaplaceOneHot
+from ldpfast.mechanisms import Gradient
 from ldpfast.reports import Codes, Vectors
 
+from ..cards import CARDS
 from ..support.cases import each
-from ..support.internals.mechanisms import LaplaceResidue
 from ..support.problems import ARGUMENTS
 from ..support.process import run_python
 
@@ -80,33 +80,7 @@ def test_confidence():
 
 # Mechanisms -----------------------------------------------------------------------------------------------------------
 
-ROWS = np.array([[1.0, 1.0, 1.0], [-1.0, -1.0, 1.0]])  # two features and a response
-MECHANISMS = [
-    (ldp.Warner(0.7), np.array([0, 1])),
-    (ldp.RandomizedResponse(5, 0.7), np.arange(5)),
-    (ldp.UnaryEncoding(5, 0.7, method="optimized"), np.arange(5)),
-    (ldp.Bins((0.0, 1.0), 0.7), np.array([-1.0, 0.5, 2.0])),
-    (ldp.Residue(1.0, 0.0, 4, 0.7), np.arange(4.0)),
-    (ldp.SignBit(-1, 3, 0.7), np.array([-1.0, 3.0])),
-    (ldp.Laplace(-1, 3, 0.7), np.array([-1.0, 3.0])),
-    (LaplaceResidue(2.0, 0.0, 0.7), np.array([-0.999, 0.999])),
-    (ldp.LinfBall(3, 0.7, radius=2.0), np.array([[-2.0] * 3, [2.0] * 3])),
-    (ldp.L2Ball(3, 0.7, radius=2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
-    (ldp.LaplaceVector(3, 0.7, radius=2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
-    (LaplaceOneHot(3, 0.7), np.arange(3)),
-    (ldp.HadamardResponse(5, 0.7), np.arange(5)),
-    (ldp.ProjectiveGeometryResponse(5, 0.7), np.arange(5)),
-    (ldp.SubsetSelection(5, 0.7), np.arange(5)),
-    (ldp.Window(-1, 3, 0.7), np.linspace(-1, 3, 9)),
-    (ldp.Window(-1, 3, 4.0), np.linspace(-1, 3, 9)),
-    (ldp.SampledCube(3, 0.7, radius=2.0), np.array([[-2.0] * 3, [2.0] * 3])),
-    (ldp.SampledCube(5, 3.0, radius=2.0, sampled=5), np.array([[-2.0] * 5, [2.0] * 5])),
-    (ldp.RankCodebook(3, 0.7, radius=2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
-    (Gradient("logistic", (0.0, 0.0), 0.7), ROWS),
-    (Gradient("logistic", (0.0, 0.0), 0.7, norm="linf"), ROWS),
-    (Gradient("linear", (0.0, 0.0), 0.7, residual=1.0, noise="laplace"), ROWS),
-    (Gradient("poisson", (0.5, 0.2, 0.1), 0.7, column=1.0, residual=2.0), ROWS),
-]
+EXTREMES = [case for card in CARDS.values() for case in card.extremes]
 
 
 def expected_reports(mechanism, records):
@@ -118,7 +92,7 @@ def expected_reports(mechanism, records):
     return records.reshape(len(records), -1).astype(float)
 
 
-@each("mechanism, records", MECHANISMS, ids=[type(mechanism).__name__ for mechanism, _ in MECHANISMS])
+@each("mechanism, records", EXTREMES, ids=[type(mechanism).__name__ for mechanism, _ in EXTREMES])
 def test_worst_variance_of_a_mechanism(mechanism, records):
     """Populations of two extreme records, by the law of total variance.
 
@@ -140,9 +114,7 @@ def test_worst_variance_of_a_mechanism(mechanism, records):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "mechanism, records", MECHANISMS, ids=[type(mechanism).__name__ for mechanism, _ in MECHANISMS]
-)
+@pytest.mark.parametrize("mechanism, records", EXTREMES, ids=[type(mechanism).__name__ for mechanism, _ in EXTREMES])
 def test_sample_size_of_a_mechanism(mechanism, records):
     """The error is the standard error of a coordinate of the mean report (of the mean gradient for `Gradient`)."""
     worst = mechanism.worst_variance

@@ -8,25 +8,11 @@ import pytest
 import ldpfast as ldp
 from ldpfast.reports import Codes
 
+from ..cards import CARDS
 from ..support.cases import each
 
-EPSILONS = [0.1, 0.5, 1.0, 3.0]
 SETS = ldp.HadamardResponse | ldp.ProjectiveGeometryResponse | ldp.SubsetSelection
-FINITE = [
-    *(ldp.Warner(e) for e in EPSILONS),
-    *(ldp.RandomizedResponse(k, e) for k in (2, 3, 7, 128) for e in EPSILONS),
-    *(ldp.UnaryEncoding(k, e, method=v) for k in (2, 3, 5) for e in EPSILONS for v in ("symmetric", "optimized")),
-    *(ldp.HadamardResponse(k, e) for k in (2, 5, 40) for e in EPSILONS),
-    *(ldp.ProjectiveGeometryResponse(k, e) for k in (2, 5, 40) for e in EPSILONS),
-    *(ldp.SubsetSelection(k, e) for k in (2, 5, 8) for e in EPSILONS),
-    *(ldp.Residue(1.0, 0.0, m, e) for m in (2, 4, 5) for e in EPSILONS),
-    *(ldp.Bins(cuts, e) for cuts in ((0.0,), (-1.0, 0.0, 1.0)) for e in EPSILONS),
-    *(ldp.SignBit(-1.0, 3.0, e) for e in EPSILONS),
-    *(ldp.LinfBall(d, e, ties=t) for d in range(1, 7) for e in (0.5, 1.0) for t in ("keep", "thin")),
-]
-
-
-each_mechanism = each("mechanism", FINITE, ids=repr)
+each_mechanism = each("mechanism", [mechanism for card in CARDS.values() for mechanism in card.channels], ids=repr)
 
 
 def all_reports(mechanism):

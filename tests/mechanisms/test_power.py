@@ -14,9 +14,8 @@ a key are also compared with those of the reference twins (`test_reports_equal_t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,16 +24,17 @@ from scipy import stats
 import ldpfast as ldp
 from ldpfast._core import privatize
 from ldpfast._core.kernel import Kernel
-from ldpfast.mechanisms import LaplaceOneHot, SketchResponse
-from ldpfast.mechanisms._laplace_residue import LaplaceResidue
-from ldpfast.mechanisms._window import MIXTURES, best_design
 
-from ..cards import KINDS
+from ..cards import CARDS, Coin, Noise
+from ..cards._events import at_least_ones, is_positive, logistic, of_set, ones
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import ALPHA, POWER, assert_counts, rejection
 
 SHIFT = 2.0**-12
 PIECE_BYTES = 1 << 20  # bytes of records that are privatized together
+POWER_CASES = [case for card in CARDS.values() for case in card.power()]
+COINS = [case for case in POWER_CASES if isinstance(case, Coin)]
+NOISE = [case for case in POWER_CASES if isinstance(case, Noise)]
 
 
 def least_records(p: float, alpha: float = ALPHA) -> int:
@@ -46,126 +46,6 @@ def least_records(p: float, alpha: float = ALPHA) -> int:
     return n
 
 
-@dataclass(frozen=True)
-class Case:
-    """A coin: `count` returns how often an event of probability `p` happens in the reports on copies of a record.
-
-    There are `trials` trials per report.
-    """
-
-    mechanism: ldp.Mechanism
-    record: object
-    p: float
-    count: Callable[[np.ndarray], int]
-    trials: int = 1
-    dtype: str | None = None
-
-    def __str__(self) -> str:
-        return repr(self.mechanism) if self.dtype is None else f"{self.mechanism!r}-{self.dtype}"
-
-    @cached_property
-    def reports(self) -> int:
-        return -(-least_records(self.p) // self.trials)
-
-    @property
-    def n(self) -> int:
-        return self.reports * self.trials
-
-    def total(self, reports: int) -> int:
-        """Return how often the event happens in so many reports."""
-        record = np.asarray(self.record, self.dtype)
-        return sum(self.count(piece) for piece in pieces(self.mechanism, record, reports))
-
-
-def logistic(t: float) -> float:
-    return 1 / (1 + math.exp(-t))
-
-
-def equal_to(code: int) -> Callable[[np.ndarray], int]:
-    return lambda reports: np.count_nonzero(reports == code)
-
-
-def in_set(mechanism: ldp.Mechanism, record: int) -> Callable[[np.ndarray], int]:
-    """Return a function that counts reports among the codes that are most probable for the record."""
-    row = mechanism.channel().matrix[record]
-    inside = row > (row.min() + row.max()) / 2
-    return lambda reports: np.count_nonzero(inside[reports])
-
-
-def response(k: int, epsilon: float) -> float:
-    """Return the probability of the true answer of k-ary randomized response."""
-    return math.exp(epsilon) / (math.exp(epsilon) + k - 1)
-
-
-def of_set(size: int, outputs: int, epsilon: float) -> float:
-    """Return the probability of a set, all of whose codes have e^epsilon times the probability of the others."""
-    return math.exp(epsilon) * size / (math.exp(epsilon) * size + outputs - size)
-
-
-def ones(byte_masks: list[int]) -> Callable[[np.ndarray], int]:
-    """Return a function that counts the ones of packed bits in some positions of each byte of a row."""
-    masks = np.array(byte_masks, np.uint8)
-    return lambda reports: int(np.bitwise_count(reports & masks).sum(dtype=np.int64))
-
-
-def at_least_ones(least: int) -> Callable[[np.ndarray], int]:
-    return lambda reports: np.count_nonzero(np.bitwise_count(reports).sum(axis=1) >= least)
-
-
-def unary(k: int, epsilon: float, method: str, x: int) -> list[Case]:
-    """Return the coin of the person's category and that of the others."""
-    mechanism = ldp.UnaryEncoding(k, epsilon, method=method)
-    own, other = (logistic(epsilon / 2), logistic(-epsilon / 2)) if method == "symmetric" else (0.5, logistic(-epsilon))
-    mine = [1 << (x - 8 * byte) if 0 <= x - 8 * byte < 8 else 0 for byte in range(-(-k // 8))]
-    rest = [~mask & 255 for mask in mine]
-    return [Case(mechanism, x, own, ones(mine)), Case(mechanism, x, other, ones(rest), k - 1)]
-
-
-def cases() -> list[Case]:
-    found = [
-        Case(ldp.Warner(1.0), 1, logistic(1.0), np.count_nonzero),
-        Case(ldp.RandomizedResponse(9, 1.5), 4, response(9, 1.5), equal_to(4)),
-        *unary(13, 2.0, "symmetric", 5),
-        unary(13, 2.0, "optimized", 5)[1],  # the coin of the category is fair
-        Case(ldp.Residue(0.7, -0.1, 4, 1.0), 0.3, response(4, 1.0), equal_to(0)),
-        Case(ldp.Bins([-1, 0, 1], 1.0), 0.5, response(4, 1.0), equal_to(2)),
-        Case(ldp.SignBit(-1.0, 3.0, 1.0), 3.0, logistic(1.0), np.count_nonzero),
-    ]
-    hadamard, space = ldp.HadamardResponse(9, 1.0), ldp.ProjectiveGeometryResponse(16, 6.0)
-    found.append(Case(hadamard, 2, logistic(1.0), in_set(hadamard, 2)))
-    hyperplane = (space.order ** (space.length - 1) - 1) // (space.order - 1)
-    found.append(Case(space, 2, of_set(hyperplane, space.report.k, 6.0), in_set(space, 2)))
-    sets = ldp.SubsetSelection(13, 6.0, size=4)
-    found.append(Case(sets, 2, of_set(4, 13, 6.0), ones([1 << 2, 0])))
-    sketch = SketchResponse(6.0, max_bytes=1, buckets=2, functions=1)
-    bucket = int(sketch._hashes[0].buckets(sketch.domain.records("a")[0])[0, 0])
-    found.append(Case(sketch, b"a", logistic(6.0), equal_to(bucket)))
-    window, design = ldp.Window(-1.0, 3.0, 1.0), best_design(1.0, 16)
-    mixed, codes = design.mixed / MIXTURES, design.steps + design.width
-    inside = (1 - mixed) * of_set(design.width, codes, 1.0)
-    found.append(Case(window, -1.0, inside, lambda codes, width=design.width: np.count_nonzero(codes < width)))
-    found.append(Case(window, -1.0, mixed * logistic(1.0), equal_to(codes)))
-    # The record is zero: the vectors have the signs of the pattern. One of four is more probable.
-    found.append(
-        Case(ldp.RankedSigns(2, 7.0), np.zeros(2), of_set(1, 4, 7.0), lambda r: np.count_nonzero(r[:, 1] == 2))
-    )
-    axis, codebook = np.eye(5)[0], ldp.RankCodebook(5, 7.0, vectors=1)
-    for dtype in ("float32", "float64"):
-        found += [
-            Case(ldp.LinfBall(27, 6.0), np.ones(27), logistic(6.0), at_least_ones(14), dtype=dtype),
-            Case(ldp.L2Ball(5, 6.0), axis, logistic(6.0), lambda z: np.count_nonzero(z[:, 0] > 0), dtype=dtype),
-            Case(codebook, axis, logistic(7.0), lambda r: np.count_nonzero(codebook.decode(r)[:, 0] > 0), dtype=dtype),
-        ]
-        for dim, sampled, epsilon in ((27, 3, 8.0), (9, 9, 10.0)):
-            cube = ldp.SampledCube(dim, epsilon, sampled=sampled)
-            patterns = sum(math.comb(sampled, a) for a in range(cube.threshold, sampled + 1))
-            plus = at_least_ones(cube.threshold)
-            count = plus if sampled == dim else lambda items, count=plus: count(items & 1)
-            p = of_set(patterns, 1 << sampled, epsilon)
-            found.append(Case(cube, np.ones(dim), p, count, dtype=dtype))
-    return found
-
-
 def pieces(mechanism: ldp.Mechanism, record: np.ndarray, n: int) -> Iterator[np.ndarray]:
     """Yield the reports on n copies of a record, piece by piece, so that they stay in the cache."""
     rows = max(1, PIECE_BYTES // max(4, record.nbytes))
@@ -175,11 +55,23 @@ def pieces(mechanism: ldp.Mechanism, record: np.ndarray, n: int) -> Iterator[np.
         yield mechanism.privatize(x[: n - start], rng=rng)
 
 
+def reports_of(coin: Coin) -> int:
+    """Return the number of reports in which a bias of the coin is detected."""
+    return -(-least_records(coin.p) // coin.trials)
+
+
+def hits(coin: Coin, reports: int) -> int:
+    """Return how often the event of the coin happens in so many reports."""
+    record = np.asarray(coin.record, coin.dtype)
+    return sum(coin.count(piece) for piece in pieces(coin.mechanism, record, reports))
+
+
 @pytest.mark.claim("The compiled code draws its coins with the stated probabilities.", "Privacy of reports")
-@pytest.mark.parametrize("case", cases(), ids=str)
-def test_coins_have_their_probability(case):
+@pytest.mark.parametrize("coin", COINS, ids=str)
+def test_coins_have_their_probability(coin):
     """Detects a bias of a coin by 2^-12."""
-    assert_counts(case.total(case.reports), case.n, case.p, detects=SHIFT)
+    reports = reports_of(coin)
+    assert_counts(hits(coin, reports), reports * coin.trials, coin.p, detects=SHIFT)
 
 
 def with_kernel(mechanism: ldp.Mechanism, kernel: Kernel) -> ldp.Mechanism:
@@ -188,49 +80,45 @@ def with_kernel(mechanism: ldp.Mechanism, kernel: Kernel) -> ldp.Mechanism:
     return mechanism
 
 
-def shifted() -> Iterator[Case]:
+def shifted() -> Iterator[Coin]:
     """Yield cases whose kernel has a coin that is larger by 2^-12."""
     unit = 1 << 52
     warner = ldp.Warner(1.0)
     coin = warner._coin
     coin = replace(coin, keep=coin.keep + unit, words_per_symbol=coin.words_per_symbol - unit)
-    yield Case(with_kernel(warner, privatize.Warner(coin)), 1, logistic(1.0), np.count_nonzero)
+    yield Coin(with_kernel(warner, privatize.Warner(coin)), 1, logistic(1.0), np.count_nonzero)
     bit = ldp.SignBit(-1.0, 3.0, 1.0)
     coin = bit._coin
     kernel = privatize.SignBit(-1.0, 3.0, coin.heads + (1 << coin.bits - 12), coin.bits)
-    yield Case(with_kernel(bit, kernel), 3.0, logistic(1.0), np.count_nonzero)
+    yield Coin(with_kernel(bit, kernel), 3.0, logistic(1.0), np.count_nonzero)
     sets = ldp.SubsetSelection(13, 6.0, size=4)
     kernel = privatize.SubsetSelection(13, 4, sets._coin.heads + unit, 10)
-    yield Case(with_kernel(sets, kernel), 2, of_set(4, 13, 6.0), ones([1 << 2, 0]))
+    yield Coin(with_kernel(sets, kernel), 2, of_set(4, 13, 6.0), ones([1 << 2, 0]))
     cube = ldp.LinfBall(27, 6.0)
     kernel = privatize.LinfBall(27, 1.0, cube._recipe.coin.heads + unit, 0)
-    yield Case(with_kernel(cube, kernel), np.ones(27), logistic(6.0), at_least_ones(14))
+    yield Coin(with_kernel(cube, kernel), np.ones(27), logistic(6.0), at_least_ones(14))
     ball = ldp.L2Ball(5, 6.0)
     kernel = privatize.L2Ball(5, 1.0, ball.scale, ball._recipe.coin.heads + unit)
-    yield Case(with_kernel(ball, kernel), np.eye(5)[0], logistic(6.0), lambda z: np.count_nonzero(z[:, 0] > 0))
+    yield Coin(with_kernel(ball, kernel), np.eye(5)[0], logistic(6.0), is_positive)
 
 
-@pytest.mark.parametrize("case", list(shifted()), ids=str)
-def test_a_shifted_coin_is_detected(case):
+@pytest.mark.parametrize("coin", list(shifted()), ids=str)
+def test_a_shifted_coin_is_detected(coin):
     """The exact probability that the test above rejects the shifted coin is at least 0.99.
 
     With twice as many records it is so close to 1 that this run must reject it.
     """
-    assert rejection(case.n, case.p, case.p + SHIFT) >= POWER
-    assert rejection(2 * case.n, case.p, case.p + SHIFT) >= 1 - ALPHA
+    reports = reports_of(coin)
+    n = reports * coin.trials
+    assert rejection(n, coin.p, coin.p + SHIFT) >= POWER
+    assert rejection(2 * n, coin.p, coin.p + SHIFT) >= 1 - ALPHA
     with pytest.raises(AssertionError, match=r"^count \(\) is "):
-        assert_counts(case.total(2 * case.reports), 2 * case.n, case.p, detects=SHIFT)
+        assert_counts(hits(coin, 2 * reports), 2 * n, coin.p, detects=SHIFT)
 
 
 # Noise ----------------------------------------------------------------------------------------------------------------
 
 GROUP = 32  # values of a group of binary digits
-NOISE = [  # mechanism, a record on the grid, and the rate of the noise, for one unit of the report
-    (ldp.Laplace(-1.0, 3.0, 1.0), -1.0, 1 / 4),
-    (LaplaceResidue(2.0, 0.25, 1.0), -0.75, 1 / 2),
-    (LaplaceOneHot(9, 1.0), 0, 1 / 2),
-    (ldp.LaplaceVector(3, 11.4), -np.eye(3)[0], 11.4 / (2 * math.sqrt(3))),
-]
 
 
 def digit_counts(sizes: np.ndarray, digits: int) -> np.ndarray:
@@ -244,7 +132,10 @@ def digit_counts(sizes: np.ndarray, digits: int) -> np.ndarray:
 
 @pytest.mark.parametrize(
     "mechanism, record, rate",
-    [NOISE[0], *(pytest.param(*case, marks=pytest.mark.long) for case in NOISE[1:])],
+    [
+        pytest.param(*noise, marks=() if isinstance(noise.mechanism, ldp.Laplace) else pytest.mark.long)
+        for noise in NOISE
+    ],
     ids=lambda v: repr(v) if hasattr(v, "epsilon") else "",
 )
 def test_noise_has_the_probabilities_of_its_digits(mechanism, record, rate):
@@ -272,14 +163,8 @@ def test_noise_has_the_probabilities_of_its_digits(mechanism, record, rate):
     assert_counts(negative, reports * len(index), 0.5, detects=2 * SHIFT)
 
 
-def test_gradients_have_the_coins_of_their_balls():
+@pytest.mark.parametrize("stem", ["gradient", "hessian"])
+def test_gradients_have_the_coins_of_their_balls(stem):
     """The ball privatizes them with its own kernel, which the tests above cover."""
-    for mechanism in (example.mechanism for example in KINDS):
-        if hasattr(mechanism, "ball"):
-            assert mechanism._recipe.kernel is mechanism.ball._recipe.kernel
-
-
-def test_every_compiled_mechanism_is_covered():
-    tested = {type(case.mechanism) for case in cases()} | {type(mechanism) for mechanism, *_ in NOISE}
-    kinds = [getattr(example.mechanism, "ball", example.mechanism) for example in KINDS]
-    assert {type(kind) for kind in kinds if isinstance(kind._recipe.kernel, Kernel)} == tested
+    for mechanism in (example.mechanism for example in CARDS[stem].examples):
+        assert mechanism._recipe.kernel is mechanism.ball._recipe.kernel

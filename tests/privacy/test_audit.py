@@ -10,7 +10,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast.privacy import audit, gaussian_sigma
 
-from ..cards import MECHANISMS
+from ..cards import CARDS, MECHANISMS
 from ..support.cases import each
 from ..support.statistics import ALPHA
 
@@ -67,30 +67,7 @@ def test_no_mechanism_exceeds_its_guarantee(mechanism):
 @pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism, share",
-    [
-        (ldp.Warner(1.0), 0.95),
-        (ldp.Warner(4.0), 0.9),
-        (ldp.RandomizedResponse(2, 1.0), 0.95),
-        (ldp.RandomizedResponse(9, 1.5), 0.9),
-        (ldp.UnaryEncoding(8, 2.0), 0.85),
-        (ldp.Bins([0.0], 1.0), 0.95),
-        (ldp.Residue(0.7, -0.1, 4, 1.0), 0.9),
-        (ldp.SignBit(-1.0, 3.0, 1.0), 0.95),
-        (ldp.Laplace(-1.0, 3.0, 1.0), 0.85),
-        (ldp.LinfBall(5, 1.0), 0.9),
-        (ldp.LinfBall(27, 1.0), 0.9),
-        (ldp.L2Ball(5, 1.0), 0.9),
-        (ldp.L2Ball(32, 1.0), 0.85),
-        (ldp.LaplaceVector(3, 1.0), 0.5),
-        (ldp.HadamardResponse(9, 1.0), 0.9),
-        (ldp.ProjectiveGeometryResponse(9, 1.0), 0.85),
-        (ldp.SubsetSelection(9, 1.0), 0.85),
-        (ldp.Window(-1.0, 3.0, 1.0), 0.9),
-        (ldp.SampledCube(5, 2.0), 0.85),
-        (ldp.SampledCube(200, 2.0), 0.85),
-        (ldp.RankCodebook(5, 1.0), 0.85),
-        (ldp.RankedSigns(5, 1.0), 0.7),
-    ],
+    [case for card in CARDS.values() for case in card.audited],
     ids=lambda value: repr(value).replace(" ", ""),
 )
 def test_the_bound_is_near_the_true_loss(mechanism, share):

@@ -16,7 +16,7 @@ import ldpfast as ldp
 from ldpfast import privacy
 from ldpfast.privacy import Channel
 
-from ..cards import MECHANISMS
+from ..cards import CARDS, MECHANISMS
 from ..support.cases import each
 from ..support.channels import as_doubles, events, integer_rows, ordered_pairs
 from ..support.exact import exact_log, least_double_not_below
@@ -325,23 +325,7 @@ def test_mixed_products_are_in_doubles():
 # Mechanisms -----------------------------------------------------------------------------------------------------------
 
 
-FINITE = [
-    ldp.Warner,
-    lambda e: ldp.RandomizedResponse(5, e),
-    lambda e: ldp.UnaryEncoding(4, e),
-    lambda e: ldp.UnaryEncoding(4, e, method="optimized"),
-    lambda e: ldp.Residue(1.0, 0.0, 3, e),
-    lambda e: ldp.Bins([0.0], e),
-    lambda e: ldp.SignBit(0.0, 1.0, e),
-    lambda e: ldp.LinfBall(3, e),
-    lambda e: ldp.LinfBall(4, e),
-    lambda e: ldp.LinfBall(4, e, ties="thin"),
-    lambda e: ldp.HadamardResponse(5, e),
-    lambda e: ldp.ProjectiveGeometryResponse(5, e),
-    lambda e: ldp.SubsetSelection(5, e),
-    lambda e: ldp.SampledCube(3, e),
-    lambda e: ldp.SampledCube(4, e, sampled=4),
-]
+FINITE = [make for card in CARDS.values() for make in card.finite]
 
 
 @pytest.mark.claim("For every epsilon, the loss of the enumerated channel is at most `epsilon`.", "Privacy of reports")
