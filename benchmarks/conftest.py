@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import ldpfast as ldp
+
+sys.path.append(str(Path(__file__).parents[1]))  # for `tests.cards`, after the installed package
 
 
 @pytest.fixture

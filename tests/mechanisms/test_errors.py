@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import ldpfast as ldp
 from ldpfast import mechanisms
+from ldpfast.domains import Ball, Categories, Interval, Reals
 
+from ..cards import CARDS
 from ..support.cases import each
 from ..support.errors import CLIP_HINT, logged_text, raises, state_of_record
 
@@ -19,18 +21,17 @@ NAN, INF = float("nan"), float("inf")
 
 WARNER = ldp.Warner(1.0)
 KARY = ldp.RandomizedResponse(4, 1.0)
-UNARY = ldp.UnaryEncoding(13, 1.0)
-RESIDUE = ldp.Residue(1.0, 0.0, 4, 1.0)
 BINS = ldp.Bins([-1.0, 1.0], 1.0)
 SIGN = ldp.SignBit(-1.0, 3.0, 1.0)
-LAPLACE = ldp.Laplace(-1.0, 3.0, 1.0)
-CUBE = ldp.LinfBall(3, 1.0, radius=2.0)
 BALL = ldp.L2Ball(3, 1.0, radius=2.0)
-VECTOR = ldp.LaplaceVector(3, 1.0, radius=2.0)
-NUMBERS = [RESIDUE, BINS, SIGN, LAPLACE, ldp.Window(-1.0, 3.0, 1.0)]
-ROWS = [CUBE, BALL, VECTOR, ldp.LaplaceVector(3, 1.0, radius=2.0, norm="linf"), ldp.RankCodebook(3, 1.0, radius=2.0)]
-ROWS.append(ldp.RankedSigns(3, 1.0, radius=2.0))
-ROWS += [ldp.SampledCube(3, 1.0, radius=2.0, sampled=3)]
+BAD_RECORDS = [mechanism for card in CARDS.values() for mechanism in card.bad_records]
+CATEGORIES = [mechanism for mechanism in BAD_RECORDS if isinstance(mechanism.domain, Categories)]
+INTERVALS = [mechanism for mechanism in BAD_RECORDS if isinstance(mechanism.domain, Interval)]
+NUMBERS = [mechanism for mechanism in BAD_RECORDS if isinstance(mechanism.domain, Interval | Reals)]
+ROWS = [mechanism for mechanism in BAD_RECORDS if isinstance(mechanism.domain, Ball)]
+EUCLIDEAN = list(dict.fromkeys(type(mechanism) for mechanism in ROWS if mechanism.domain.norm == "l2"))
+# `SampledCube` reads the sampled coordinates of a row only.
+WHOLE_ROWS = [kind for kind in dict.fromkeys(map(type, ROWS)) if kind is not ldp.SampledCube]
 
 
 def error_message(call, *arguments):
@@ -48,29 +49,7 @@ def kind_name(value):
 
 # Parameters -----------------------------------------------------------------------------------------------------------
 
-MAKERS = {
-    "Warner": ldp.Warner,
-    "RandomizedResponse": lambda e: ldp.RandomizedResponse(3, e),
-    "UnaryEncoding": lambda e: ldp.UnaryEncoding(3, e),
-    "optimized": lambda e: ldp.UnaryEncoding(3, e, method="optimized"),
-    "HadamardResponse": lambda e: ldp.HadamardResponse(3, e),
-    "ProjectiveGeometryResponse": lambda e: ldp.ProjectiveGeometryResponse(10, e),
-    "SubsetSelection": lambda e: ldp.SubsetSelection(10, e),
-    "Residue": lambda e: ldp.Residue(1.0, 0.0, 4, e),
-    "Bins": lambda e: ldp.Bins([0.0], e),
-    "SignBit": lambda e: ldp.SignBit(0.0, 1.0, e),
-    "Laplace": lambda e: ldp.Laplace(0.0, 1.0, e),
-    "LinfBall": lambda e: ldp.LinfBall(3, e),
-    "L2Ball": lambda e: ldp.L2Ball(3, e),
-    "LaplaceVector": lambda e: ldp.LaplaceVector(3, e),
-    "LaplaceVector linf": lambda e: ldp.LaplaceVector(3, e, radius=1.0, norm="linf"),
-    "Window": lambda e: ldp.Window(0.0, 1.0, e),
-    "SampledCube": lambda e: ldp.SampledCube(3, e),
-    "RankCodebook": lambda e: ldp.RankCodebook(3, e),
-    "RankedSigns": lambda e: ldp.RankedSigns(3, e),
-}
-
-
+MAKERS = {name: make for card in CARDS.values() for name, make in card.makers.items()}
 each_make = each("make", MAKERS.values(), ids=MAKERS)
 
 
@@ -107,28 +86,14 @@ def test_epsilon_must_be_certifiable(make, epsilon):
     if epsilon > 1 and make is MAKERS["Window"]:  # rounded down to that of words of 32 bits
         assert make(epsilon).epsilon_realized <= 20.8
         return
-    with pytest.raises(
-        ValueError, match=re.escape(f"epsilon must be within what exact coins can certify, got {epsilon!r}: ")
-    ):
+    limits = "within what exact coins can certify, got {!r}: "
+    if make is MAKERS["PrivUnit"]:  # it has no exact coins
+        limits = "in [1e-06, 40], where doubles hold the shape of the cap, got {!r}"
+    with pytest.raises(ValueError, match=re.escape(f"epsilon must be {limits.format(epsilon)}")):
         make(epsilon)
 
 
-@each(
-    "make, largest",
-    [
-        (ldp.Warner, 44.3),
-        (lambda e: ldp.RandomizedResponse(1000, e), 44.3),
-        (lambda e: ldp.UnaryEncoding(3, e), 88.7),
-        (lambda e: ldp.UnaryEncoding(3, e, method="optimized"), 44.3),
-        (lambda e: ldp.HadamardResponse(9, e), 44.3),
-        (lambda e: ldp.ProjectiveGeometryResponse(8, e), 46.3),
-        (lambda e: ldp.SubsetSelection(8, e), 46.3),
-        (lambda e: ldp.SignBit(0, 1, e), 44.3),
-        (lambda e: ldp.L2Ball(3, e), 44.3),
-        (lambda e: ldp.HadamardResponse(3, e), 44.3),
-        (lambda e: ldp.SampledCube(3, e, sampled=1), 44.3),
-    ],
-)
+@each("make, largest", [case for card in CARDS.values() for case in card.largest_epsilons])
 def test_the_largest_epsilon_is_the_documented_one(make, largest):
     assert 0.97 * largest < make(largest).epsilon_realized <= largest
     with pytest.raises(ValueError, match=r"got .*: too large for "):
@@ -280,7 +245,7 @@ each_call = each("call", CALLS)
     "mechanism, dtype",
     [
         (mechanism, dtype)
-        for mechanism in (WARNER, KARY, UNARY, ldp.RandomizedResponse(300, 1.0))
+        for mechanism in CATEGORIES
         for dtype in ("int8", "int64", "uint8", "uint16", "uint64", ">i2")
         if np.iinfo(dtype).max >= mechanism.domain.k  # otherwise every value is a category
     ],
@@ -325,7 +290,7 @@ def test_numbers_that_are_not_finite_are_rejected(call, mechanism, bad, dtype):
         getattr(mechanism, call)(x)
 
 
-@each("mechanism", [SIGN, LAPLACE], ids=repr)
+@each("mechanism", INTERVALS, ids=repr)
 @each("bad", [np.nextafter(-1, -2), np.nextafter(3, 4), -1e300, 1e300])
 @each_call
 def test_numbers_out_of_the_interval_are_rejected(call, mechanism, bad):
@@ -352,10 +317,7 @@ def test_rows_out_of_the_ball_are_rejected(call, mechanism, bad, dtype):
         getattr(mechanism, call)(x[11])
 
 
-UNIT_ROWS = [ldp.LinfBall, ldp.L2Ball, ldp.LaplaceVector, ldp.RankCodebook, ldp.RankedSigns]
-
-
-@each("make", UNIT_ROWS, ids=lambda kind: kind.__name__)
+@each("make", WHOLE_ROWS, ids=lambda kind: kind.__name__)
 @each("dtype", ["float32", "float64"])
 @each("dim", [3, 64, 130])
 @each("size", [1.01, 1.5, 2.0, 100.0])
@@ -371,7 +333,7 @@ def test_rows_that_are_a_little_too_long_are_rejected(make, dtype, dim, size):
             mechanism.run(x)
 
 
-@each("make", UNIT_ROWS[1:], ids=lambda kind: kind.__name__)
+@each("make", EUCLIDEAN, ids=lambda kind: kind.__name__)
 @each("dtype", ["float32", "float64"])
 def test_norms_are_limited_to_the_last_digits(make, dtype):
     """The tolerance of Euclidean norms is 8 sqrt(3) = 13.9 unit roundoffs in three dimensions."""
@@ -435,7 +397,9 @@ def test_dtypes_that_are_not_numbers_are_rejected(call, dtype):
     for mechanism in NUMBERS + ROWS:
         with raises(TypeError, f"x must be real numbers (float32, float64 or integers), got dtype {x.dtype}"):
             getattr(mechanism, call)(x)
-    for mechanism in [KARY, UNARY] if dtype == "bool" else [WARNER, KARY, UNARY]:
+    for mechanism in CATEGORIES:
+        if dtype == "bool" and mechanism.domain.k == 2:
+            continue
         with raises(TypeError, f"x must be integers, got dtype {x.dtype}"):
             getattr(mechanism, call)(x)
 
@@ -444,7 +408,7 @@ def test_dtypes_that_are_not_numbers_are_rejected(call, dtype):
 def test_objects_that_are_not_numbers_are_rejected(call):
     """Objects are read as what they hold (tests/test_objects.py)."""
     x = np.array([0.5, "0.5", {}], object)
-    for mechanism in (*NUMBERS, *ROWS, WARNER, KARY, UNARY):
+    for mechanism in BAD_RECORDS:
         with pytest.raises(TypeError, match=r"^x must be (real numbers|integers)"):
             getattr(mechanism, call)(x)
 
@@ -452,7 +416,7 @@ def test_objects_that_are_not_numbers_are_rejected(call):
 @each("dtype", ["float16", "float32", "float64"])
 @each_call
 def test_floats_are_not_categories(call, dtype):
-    for mechanism in (WARNER, KARY, UNARY):
+    for mechanism in CATEGORIES:
         with raises(TypeError, f"x must be integers, got dtype {dtype}"):
             getattr(mechanism, call)(np.zeros(3, dtype))
 
@@ -474,7 +438,7 @@ def test_masked_records_are_rejected(call):
 
 @each_call
 def test_records_of_another_shape_are_rejected(call):
-    for mechanism in (WARNER, KARY, UNARY, *NUMBERS):
+    for mechanism in CATEGORIES + NUMBERS:
         x = np.zeros((5, 3), np.uint8)
         with raises(ValueError, "x must have shape (n,), or () for one record, got shape (5, 3)"):
             getattr(mechanism, call)(x)
@@ -536,18 +500,18 @@ def test_a_read_only_out_is_rejected():
         WARNER.privatize([0, 1], out=out)
 
 
-INVALID_RECORDS = [
-    (WARNER, np.array([1, 0, 2])),
-    (KARY, np.array([0, 4, 1], np.uint8)),
-    (UNARY, np.array([0, -1, 1])),
-    (BINS, np.array([0, NAN, 1])),
-    (RESIDUE, np.array([0, INF, 1])),
-    (SIGN, np.array([0, NAN, 1])),
-    (LAPLACE, np.array([0, 9.0, 1])),
-    (CUBE, np.array([[0, 0, 0], [1, 1, 3]])),
-    (BALL, np.array([[0, 0, 0], [1, NAN, 1]])),
-    (VECTOR, np.array([[0, 0, 0], [2, 2, 2]])),
-]
+def invalid_records(mechanism):
+    """Yield arrays of records with an invalid one at the second or third place."""
+    if mechanism in CATEGORIES:
+        yield from (np.array([1, 0, mechanism.domain.k]), np.array([0, mechanism.domain.k, 1], np.uint16))
+        yield np.array([0, -1, 1])
+    elif mechanism in NUMBERS:
+        yield from (np.array([0, x, 1]) for x in ([NAN, INF, 9.0] if mechanism in INTERVALS else [NAN, INF]))
+    else:
+        yield from (np.array([[0, 0, 0], [1, x, 1], [0, 1, 0]]) for x in (NAN, 3.0))
+
+
+INVALID_RECORDS = [(mechanism, x) for mechanism in BAD_RECORDS for x in invalid_records(mechanism)]
 
 
 @pytest.mark.claim("Errors are raised before the first random number and before anything is written.", "Bad input")
@@ -593,7 +557,7 @@ def assert_not_in_messages(mechanism, x, digits):
 def test_no_message_contains_a_category(value, negative, place):
     x = [0, 1, 0, 1, 0]
     x[place] = -value if negative else value
-    for mechanism in (WARNER, KARY, UNARY, ldp.RandomizedResponse(70_000, 1.0)):
+    for mechanism in (*CATEGORIES, ldp.RandomizedResponse(70_000, 1.0)):
         for bad in (
             x,
             np.array(x),
@@ -614,9 +578,9 @@ def test_no_message_contains_a_number(digits, power, negative, place):
     leading = str(digits)[:5]
     x = np.zeros(3)
     x[place] = digits * 10.0**power * (-1 if negative else 1)
-    for mechanism in (SIGN, LAPLACE, *ROWS):
+    for mechanism in (*INTERVALS, *ROWS):
         for bad in (x, x.astype(np.float32), x.tolist(), x.astype(str), x.astype(complex), [*x, 10**30], [*x, [1]]):
             assert_not_in_messages(mechanism, bad, leading)
-    for mechanism in (BINS, RESIDUE):
+    for mechanism in (mechanism for mechanism in NUMBERS if mechanism not in INTERVALS):
         for bad in ([*x, NAN], x.astype(str), np.array([*x, "a"], object), [x, x], [x[place], [1.0]]):
             assert_not_in_messages(mechanism, bad, leading)

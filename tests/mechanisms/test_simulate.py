@@ -12,32 +12,29 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import mechanisms
+from ldpfast.domains import Ball, Categories
 from ldpfast.estimation import Frequencies, HistogramDensity, RangeQueries, SeriesDensity, TruncatedMean, VectorMean
 from ldpfast.mechanisms import (
     Gradient,
     Hessian,
     LaplaceOneHot,
-    TreeResponse,
     _projective_geometry_response,
     _projective_space,
 )
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._linf_ball import SHARED, rounding
 from ldpfast.mechanisms._projective_space import Geometry
-from ldpfast.mechanisms._smoothed_bins import SmoothedBins
-from ldpfast.mechanisms._window import _rows
 from ldpfast.reports import Grid, SampledSigns
 from ldpfast.survey import Repeated, YesNo
 
-from ..cards import KINDS
+from ..cards import CARDS, KINDS, card_of
 from ..support.cases import each
+from ..support.channels import exact_rows
 from ..support.errors import raises
 from ..support.statistics import ALPHA, assert_counts, hoeffding_radius, normal_margin
 
 SEED = 20261122
 DRAWS = 3000  # of a state of few people
-REFUSED = (ldp.L2Ball, ldp.PrivUnit, ldp.RankCodebook, ldp.RankedSigns)
 ADVICE = "Privatize and count a sample of records instead"
 
 
@@ -72,13 +69,6 @@ def states_of_people(mechanism, rows):
     return states
 
 
-def channel(mechanism):
-    """Return the rows of the channel as doubles, of integers of any size."""
-    rows = [[Fraction(entry) for entry in row] for row in mechanism._recipe.law.rows()]
-    totals = [sum(row) for row in rows]
-    return np.array([[float(entry / total) for entry in row] for row, total in zip(rows, totals, strict=True)])
-
-
 def assert_same_distribution(expected, draw, draws):
     """Compare the frequency of each state with its probability. Detects an error of 4 / sqrt(draws) of a probability."""
     found = Counter(draw() for _ in range(draws))
@@ -92,31 +82,17 @@ def state_drawer(mechanism, population, n):
     return lambda: tuple(ldp.simulate(mechanism, population, n, rng=generator)._counts.group().states[0].tolist())
 
 
-CATEGORIES = [
-    ldp.FiniteChannel([[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 4, 2]]),
-    ldp.Warner(1.0),
-    ldp.RandomizedResponse(4, 1.0),
-    ldp.UnaryEncoding(3, 1.0),
-    ldp.UnaryEncoding(3, 1.0, method="optimized"),
-    ldp.HadamardResponse(2, 1.0),
-    ldp.HadamardResponse(5, 2.0),
-    ldp.ProjectiveGeometryResponse(3, 0.5),
-    ldp.ProjectiveGeometryResponse(5, 1.2),
-    ldp.ProjectiveGeometryResponse(8, 0.8),
-    ldp.SubsetSelection(2, 1.0),
-    ldp.SubsetSelection(4, 1.0, size=2),
-    ldp.SubsetSelection(5, 1.0, size=4),
-    TreeResponse(3, 3.0, branching=2),
-    TreeResponse(5, 0.5, branching=2),
-    TreeResponse(5, 0.5, branching=2, method="haar"),
-]
+SIMULATED = [case for card in CARDS.values() for case in card.simulated]
+CATEGORIES = [case.mechanism for case in SIMULATED if isinstance(case.mechanism.domain, Categories)]
+CUBES = [case.mechanism for case in SIMULATED if isinstance(case.mechanism.domain, Ball)]
+NUMBERS = [case for case in SIMULATED if case.row is not None]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
-def test_states_of_few_people_have_the_distribution_of_the_channel(mechanism):
+def test_states_of_few_people_have_the_distribution_of_the_exact_rows(mechanism):
     """Every state of three reports, two of them of the same category, is enumerated; of two if a report has many values."""
-    k, rows = mechanism.domain.k, channel(mechanism)
+    k, rows = mechanism.domain.k, exact_rows(mechanism)
     people = (k - 2, k - 1, k - 1) if len(rows[0]) <= 27 else (k - 1, k - 1)
     expected = states_of_people(mechanism, [rows[x] for x in people])
     counts = np.bincount(people, minlength=k)
@@ -127,7 +103,7 @@ def test_states_of_few_people_have_the_distribution_of_the_channel(mechanism):
 def test_shares_are_those_of_people_who_are_drawn():
     """Two people of a population answer; the categories of both are random."""
     mechanism, shares = ldp.SubsetSelection(4, 1.0, size=2), [0.5, 0.3, 0.2, 0.0]
-    rows = channel(mechanism)
+    rows = exact_rows(mechanism)
     expected = states_of_people(mechanism, [np.array(shares) @ rows] * 2)
     assert_same_distribution(expected, state_drawer(mechanism, shares, 2), DRAWS)
 
@@ -138,20 +114,11 @@ def vertex_probabilities(plus):
     return np.where(signs, plus, 1 - np.asarray(plus)).prod(axis=1)
 
 
-CUBES = [
-    *(ldp.LinfBall(dim, 1.0, radius=2.0, ties=ties) for dim in (1, 2, 3, 4) for ties in ("keep", "thin")),
-    ldp.SampledCube(3, 2.0, radius=2.0, sampled=3, threshold=2),
-    ldp.SampledCube(4, 2.0, radius=2.0, sampled=4, threshold=4),
-    ldp.SampledCube(3, 2.0, radius=2.0, sampled=1),
-    ldp.SampledCube(3, 2.0, radius=2.0, sampled=2, threshold=2),
-]
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("mechanism", CUBES, ids=repr)
-def test_signs_of_few_people_have_the_distribution_of_the_channel(mechanism):
+def test_signs_of_few_people_have_the_distribution_of_the_exact_rows(mechanism):
     """A vector is a mixture of vertices. Multiples of radius / 128 are rounded without a common random part."""
-    dim, rows = mechanism.dim, channel(mechanism)
+    dim, rows = mechanism.dim, exact_rows(mechanism)
     first, second = (2.0, -1.0, 0.25, 0.0)[:dim], (-2.0, 0.5, 1.0, -2.0)[:dim]
     mixed = [vertex_probabilities([(1 + v / 2) / 2 for v in x]) @ rows for x in (first, first, second)]
     expected = states_of_people(mechanism, mixed)
@@ -180,25 +147,6 @@ def test_vectors_at_the_ends_of_the_box_are_rounded_to_themselves():
     assert plus.tolist() == [[0.0, 1.0, 0.5]]
 
 
-NUMBERS = [
-    (ldp.Bins([0.0, 1.0], 1.0), 0.5, lambda m: channel(m)[1]),
-    (ldp.Residue(1.0, 0.0, 4, 1.0), 6.5, lambda m: channel(m)[2]),
-    (ldp.SignBit(0.0, 4.0, 1.0), 1.0, lambda m: channel(m).T @ [0.75, 0.25]),
-    (ldp.Window(0.0, 1.0, 2.0, outputs=6), 0.0, lambda m: channel(m)[0]),
-    (ldp.Window(0.0, 1.0, 2.0, outputs=6), 1.0, lambda m: channel(m)[1]),
-    (
-        ldp.Window(0.0, 1.0, 2.0, outputs=6),
-        0.3 / ldp.Window(0.0, 1.0, 2.0, outputs=6)._coin.steps,
-        lambda m: np.array(_rows(m._coin)[:2]).T / 2**32 @ [0.7, 0.3],
-    ),
-    (
-        SmoothedBins([0.0, 1.0], 1.0, spacing=2.0),
-        0.5,
-        lambda m: channel(m).T @ [0.25, 0.5, 0.25],
-    ),
-]
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("mechanism, x, row", NUMBERS, ids=lambda value: "" if callable(value) else repr(value)[:30])
 def test_codes_of_a_number_have_the_distribution_of_the_channel(mechanism, x, row):
@@ -210,7 +158,7 @@ def test_codes_of_a_number_have_the_distribution_of_the_channel(mechanism, x, ro
 def test_a_gradient_is_simulated_by_its_ball():
     """A row with features 1, -1 and the label 1 has the gradient (-1/2, 1/2) at the origin."""
     mechanism = Gradient("logistic", (0.0, 0.0), 1.0, norm="linf")
-    rows = channel(mechanism.ball)
+    rows = exact_rows(mechanism.ball)
     expected = states_of_people(mechanism, [vertex_probabilities([0.25, 0.75]) @ rows] * 2)
     assert_same_distribution(expected, state_drawer(mechanism, {(1.0, -1.0, 1.0): 2}, 2), DRAWS)
 
@@ -306,7 +254,7 @@ def test_codes_that_are_drawn_one_after_another_follow_the_channel(monkeypatch, 
     mechanism, n = ldp.ProjectiveGeometryResponse(k, epsilon), 200_000
     for category in (k - 1, 0):
         counts = ldp.simulate(mechanism, {category: n}, n, rng=SEED + category).counts
-        weights = channel(mechanism)[category]
+        weights = exact_rows(mechanism)[category]
         levels = np.unique(weights)
         by_level = [counts[weights == level].sum() for level in levels]
         assert_counts(
@@ -316,16 +264,6 @@ def test_codes_that_are_drawn_one_after_another_follow_the_channel(monkeypatch, 
 
 
 # Many people ----------------------------------------------------------------------------------------------------------
-
-LARGE = [
-    ldp.SubsetSelection(12, 1.0),
-    ldp.UnaryEncoding(9, 1.0),
-    ldp.HadamardResponse(9, 1.0),
-    ldp.ProjectiveGeometryResponse(5, 1.2),
-    ldp.ProjectiveGeometryResponse(8, 0.8),
-    ldp.RandomizedResponse(9, 1.0),
-    TreeResponse(9, 1.0, branching=2, method="haar"),
-]
 
 
 def moments(mechanism, rows, counts):
@@ -340,7 +278,7 @@ def moments(mechanism, rows, counts):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("mechanism", LARGE, ids=repr)
+@pytest.mark.parametrize("mechanism", [m for card in CARDS.values() for m in card.moments], ids=repr)
 def test_counts_of_many_people_have_the_exact_mean_and_covariance(mechanism):
     """In 40 directions, sums of squares are chi-square up to the error of the normal approximation for 10^8 people.
 
@@ -349,7 +287,7 @@ def test_counts_of_many_people_have_the_exact_mean_and_covariance(mechanism):
     n, k, draws = 10**8, mechanism.domain.k, 2000
     counts = np.full(k, n // (2 * k))
     counts[0] += n - counts.sum()
-    mean, covariance = moments(mechanism, channel(mechanism), counts)
+    mean, covariance = moments(mechanism, exact_rows(mechanism), counts)
     generator = np.random.default_rng(SEED)
     states = np.array(
         [ldp.simulate(mechanism, counts, n, rng=generator)._counts.group().states[0] for _ in range(draws)]
@@ -374,8 +312,8 @@ def test_every_kind_of_mechanism_is_simulated_or_refused(example, n):
     """Simulated aggregators are possible, can be saved, and have the estimates of reports."""
     mechanism = example.mechanism
     population = population_of(example, 3)
-    ball = getattr(mechanism, "ball", mechanism)
-    if isinstance(ball, REFUSED) or (isinstance(ball, ldp.LaplaceVector) and ball.norm == "l2"):
+    if card_of(mechanism).refuses_simulation(mechanism):
+        ball = getattr(mechanism, "ball", mechanism)
         with pytest.raises(ValueError, match=rf"^mechanism must have reports .* got {type(ball).__name__}.*{ADVICE}$"):
             ldp.simulate(mechanism, population, n, rng=SEED)
         return
@@ -391,13 +329,6 @@ def test_every_kind_of_mechanism_is_simulated_or_refused(example, n):
     assert type(estimate) is type(mechanism.run(example.records(100)))
 
 
-def test_every_mechanism_is_among_the_kinds():
-    """A new class cannot be forgotten by the test above."""
-    classes = {getattr(mechanisms, name) for name in mechanisms.__all__ if name[0].isupper()}
-    kinds = {type(example.mechanism) for example in KINDS}
-    assert classes - {ldp.Aggregator, ldp.Mechanism, ldp.Query, SmoothedBins} <= kinds
-
-
 def population_of(example, size):
     """Return a population of few random records, with different shares."""
     shares = np.arange(1.0, size + 1) / (size * (size + 1) / 2)
@@ -411,7 +342,7 @@ def population_of(example, size):
 COUNTED = [
     example
     for example in KINDS
-    if not isinstance(getattr(example.mechanism, "ball", example.mechanism), REFUSED)
+    if not card_of(example.mechanism).refuses_simulation(example.mechanism)
     and not isinstance(example.mechanism.report, Grid)
 ]
 
@@ -437,17 +368,7 @@ def test_simulated_counts_agree_with_those_of_reports(example):
 
 
 @each("n", [10**9, 1 << 60])
-@each(
-    "mechanism",
-    [
-        ldp.RandomizedResponse(50, 1.0),
-        ldp.UnaryEncoding(50, 1.0),
-        ldp.SubsetSelection(50, 1.0),
-        ldp.HadamardResponse(50, 1.0),
-        ldp.ProjectiveGeometryResponse(50, 1.0),
-    ],
-    ids=repr,
-)
+@each("mechanism", [make(50, 1.0) for card in CARDS.values() for make in card.total_variances.values()], ids=repr)
 def test_intervals_of_simulated_shares_hold_the_population(mechanism, n):
     """The intervals have the confidence 1 - ALPHA for all shares together. Beta quantiles limit their width for 2^60 people."""
     counts = np.arange(1, 51) * (n // 1275)

@@ -20,6 +20,7 @@ from ldpfast.mechanisms._projective_space import Geometry
 from ldpfast.mechanisms._subset_selection import best_size
 from ldpfast.results import line_of
 
+from ..cards import CARDS
 from ..support.cases import each
 
 EPSILONS = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
@@ -48,15 +49,13 @@ def of_space(space, k, epsilon):
     return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
 
 
+MAKERS = {name: make for card in CARDS.values() for name, make in card.total_variances.items()}
+
+
 def all_totals(k, epsilon):
-    return {
-        "k-RR": total(ldp.RandomizedResponse(k, epsilon)),
-        "SUE": total(ldp.UnaryEncoding(k, epsilon, method="symmetric")),
-        "OUE": total(ldp.UnaryEncoding(k, epsilon, method="optimized")),
-        "HR": total(ldp.HadamardResponse(k, epsilon)),
-        "PGR": total(ldp.ProjectiveGeometryResponse(k, epsilon)),
-        "SS": total(ldp.SubsetSelection(k, epsilon)) if k <= SUBSETS else of_subsets(k, epsilon),
-    }
+    """Return the total variances by name, with the closed form for too many subsets."""
+    makers = {name: make for name, make in MAKERS.items() if name != "SS" or k <= SUBSETS}
+    return {"SS": of_subsets(k, epsilon)} | {name: total(make(k, epsilon)) for name, make in makers.items()}
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +66,7 @@ def grid():
 
 def test_the_total_is_the_sum_of_the_variances_of_all_categories():
     for k, epsilon in ((2, 0.5), (7, 1.0), (300, 3.0)):
-        for make in (
-            ldp.RandomizedResponse,
-            ldp.UnaryEncoding,
-            ldp.HadamardResponse,
-            ldp.ProjectiveGeometryResponse,
-            ldp.SubsetSelection,
-        ):
+        for make in MAKERS.values():
             mechanism = make(k, epsilon)
             sums = mechanism.variance(np.array([0, k - 1])).sum(axis=1)
             np.testing.assert_allclose(sums, total(mechanism), rtol=1e-12)
