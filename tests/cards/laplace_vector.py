@@ -12,7 +12,7 @@ from ..support.examples import Example
 from ._card import Card, Keyed, Noise, Sample, always
 from ._events import LAPLACE_FLIP
 from ._formats import double, per_coordinate
-from ._samples import CUBE, DISK, poles, recorded_rows, row
+from ._samples import CUBE, DISK, few_rows, poles, recorded_rows, row
 
 CARD = Card(
     mechanism=ldp.LaplaceVector,
@@ -33,6 +33,7 @@ CARD = Card(
     flips={"LaplaceVector": lambda n: ldp.LaplaceVector(1, 1.0).privatize(np.zeros((n, 1)), rng=9) > 2 * LAPLACE_FLIP},
     power=lambda: (Noise(ldp.LaplaceVector(3, 11.4), -np.eye(3)[0], 11.4 / (2 * math.sqrt(3))),),
     extremes=((ldp.LaplaceVector(3, 0.7, radius=2.0), poles()),),
+    covered=(Sample(ldp.LaplaceVector(4, 2.0), few_rows(0.5)),),
     refuses_simulation=lambda mechanism: mechanism.norm == "l2",
     audited=((ldp.LaplaceVector(3, 1.0), 0.5),),
     keyed=(

@@ -19,6 +19,7 @@ CARD = Card(
     enumerated_up_to=256,
     makers={"SmoothedBins": lambda e: SmoothedBins([0.5, 2.5], e, spacing=1.0)},
     bad_records=(SmoothedBins([0.5, 2.5], 1.0, spacing=1.0),),
+    finite=(lambda e: SmoothedBins([0.0, 1.0], e, spacing=2.0),),
     simulated=(
         Simulated(SmoothedBins([0.0, 1.0], 1.0, spacing=2.0), 0.5, lambda m: exact_rows(m).T @ [0.25, 0.5, 0.25]),
     ),

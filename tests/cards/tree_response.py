@@ -30,5 +30,6 @@ CARD = Card(
         Simulated(TreeResponse(5, 0.5, branching=2)),
         Simulated(TreeResponse(5, 0.5, branching=2, method="haar")),
     ),
+    finite=(lambda e: TreeResponse(5, e, branching=2), lambda e: TreeResponse(5, e, branching=2, method="haar")),
     moments=(TreeResponse(9, 1.0, branching=2, method="haar"),),
 )

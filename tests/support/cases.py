@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -78,7 +79,15 @@ def each_example(test: Test) -> Test:
     first = inspect.Parameter("example", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     rest = [parameter for name, parameter in parameters.items() if name not in wanted]
     run.__signature__ = inspect.Signature([first, *rest])  # type: ignore[attr-defined]
-    return each("example", EXAMPLES, ids=str)(run)
+    tests = each("example", EXAMPLES, ids=str)(run)
+    tests.of_one = run  # type: ignore[attr-defined]
+    return tests
+
+
+def tests_of_one_example(module: ModuleType) -> dict[str, Test]:
+    """Return the tests of a module that take an example and no fixture, by name, for a mechanism that has no card there."""
+    found = {name: thing.of_one for name, thing in vars(module).items() if hasattr(thing, "of_one")}
+    return {name: test for name, test in found.items() if [*inspect.signature(test).parameters] == ["example"]}
 
 
 def each_kind(test: Test) -> Test:
