@@ -90,7 +90,7 @@ NUMBERS = [case for case in SIMULATED if case.row is not None]
 
 @pytest.mark.long
 @pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
-def test_states_of_few_people_have_the_distribution_of_the_exact_rows(mechanism):
+def test_states_of_few_people_have_the_distribution_of_the_channel(mechanism):
     """Every state of three reports, two of them of the same category, is enumerated; of two if a report has many values."""
     k, rows = mechanism.domain.k, exact_rows(mechanism)
     people = (k - 2, k - 1, k - 1) if len(rows[0]) <= 27 else (k - 1, k - 1)
@@ -116,7 +116,7 @@ def vertex_probabilities(plus):
 
 @pytest.mark.long
 @pytest.mark.parametrize("mechanism", CUBES, ids=repr)
-def test_signs_of_few_people_have_the_distribution_of_the_exact_rows(mechanism):
+def test_signs_of_few_people_have_the_distribution_of_the_channel(mechanism):
     """A vector is a mixture of vertices. Multiples of radius / 128 are rounded without a common random part."""
     dim, rows = mechanism.dim, exact_rows(mechanism)
     first, second = (2.0, -1.0, 0.25, 0.0)[:dim], (-2.0, 0.5, 1.0, -2.0)[:dim]
