@@ -12,8 +12,8 @@ from ldpfast.mechanisms import Mechanism
 
 from ..support.examples import Example
 from ._card import Card as Card
+from ._card import ChannelRow as ChannelRow
 from ._card import Coin as Coin
-from ._card import Frequencies as Frequencies
 from ._card import Keyed as Keyed
 from ._card import Noise as Noise
 from ._card import Sample as Sample

@@ -57,7 +57,7 @@ class Noise(NamedTuple):
     rate: float
 
 
-class Frequencies(NamedTuple):
+class ChannelRow(NamedTuple):
     """A record whose reports have the probabilities of a row of the channel."""
 
     mechanism: Mechanism
@@ -114,13 +114,13 @@ class Card:
     largest_epsilons: tuple[tuple[Maker, float], ...] = ()
     bad_records: tuple[Mechanism, ...] = ()
 
-    # Coins: reports of n people that are true with probability e / (e + 1), each of which is one private coin; and the
-    # coins and noise whose probabilities are measured.
+    # Coins: for n people, one private coin each, which is true with probability 1 / (e + 1); and the coins and noise whose
+    # probabilities are measured.
     flips: dict[str, Callable[[int], np.ndarray]] = field(default_factory=dict)
     power: Callable[[], tuple[Coin | Noise, ...]] = nothing
 
     # Statistics.
-    frequencies: tuple[Frequencies, ...] = ()
+    frequencies: tuple[ChannelRow, ...] = ()
     unbiased: tuple[Sample, ...] = ()
     extremes: tuple[tuple[Mechanism, np.ndarray], ...] = ()  # and records among which are those of the worst variance
     covered: tuple[Sample, ...] = ()  # few records, whose intervals are computed thousands of times

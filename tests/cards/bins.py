@@ -8,7 +8,7 @@ import ldpfast as ldp
 
 from ..support.channels import exact_rows
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import equal_to, response
 from ._formats import per_code
 from ._samples import EPSILONS, NUMBERS, number, recorded_numbers
@@ -26,7 +26,7 @@ CARD = Card(
     bad_records=(ldp.Bins([-1.0, 1.0], 1.0),),
     flips={"Bins": lambda n: ldp.Bins(0.0, 1.0).privatize(np.full(n, -1.0), rng=9)},
     power=lambda: (Coin(ldp.Bins([-1, 0, 1], 1.0), 0.5, response(4, 1.0), equal_to(2)),),
-    frequencies=(Frequencies(ldp.Bins((0.0, 1.0), 1.0), 0.5, 1),),
+    frequencies=(ChannelRow(ldp.Bins((0.0, 1.0), 1.0), 0.5, 1),),
     extremes=((ldp.Bins((0.0, 1.0), 0.7), np.array([-1.0, 0.5, 2.0])),),
     simulated=(Simulated(ldp.Bins([0.0, 1.0], 1.0), 0.5, lambda m: exact_rows(m)[1]),),
     finite=(lambda e: ldp.Bins([0.0], e),),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ldpfast as ldp
 
 from ..support.examples import Example
-from ._card import Card, Frequencies, Simulated
+from ._card import Card, ChannelRow, Simulated
 
 BINARY = ldp.FiniteChannel([[3, 1], [1, 3]])
 TERNARY = ldp.FiniteChannel([[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 4, 2]])
@@ -17,6 +17,6 @@ CARD = Card(
     decoded_shape=lambda mechanism: (len(mechanism.rows),),
     enumerated_up_to=3,
     bad_records=(TERNARY,),
-    frequencies=(Frequencies(TERNARY, 2, 2),),
+    frequencies=(ChannelRow(TERNARY, 2, 2),),
     simulated=(Simulated(TERNARY),),
 )

@@ -13,8 +13,7 @@ from ..support.machine_records import labels, numbers, rows
 from . import _ball
 from ._card import Card, Sample
 
-ONE = Gradient("logistic", (0.5,), 1.0)
-CUBE = Gradient("logistic", (0.5, -0.25, 1.0, 0.0), 1.0, norm="linf", radius=2.0, column=1.0)
+CUBE = Gradient(**_ball.CUBE)
 EXTREMES = np.array([[1.0, 1.0, 1.0], [-1.0, -1.0, 1.0]])  # two features and a response
 
 
@@ -41,20 +40,9 @@ CARD = Card(
     mechanism=Gradient,
     inner=True,
     examples=(
-        *(Example(question, dtype) for question in (ONE, CUBE) for dtype in ("float64", "float32")),
+        *(Example(question, dtype) for question in (Gradient(**_ball.ONE), CUBE) for dtype in ("float64", "float32")),
         Example(Gradient("linear", tuple(np.linspace(-1, 1, 33).tolist()), 1.0, residual=2.0)),
-        Example(
-            Gradient(
-                "poisson",
-                (0.1, -0.2, 0.5),
-                1.0,
-                norm="l2",
-                radius=1.0,
-                column=0.5,
-                residual=3.0,
-                noise="laplace",
-            )
-        ),
+        Example(Gradient(**_ball.POISSON)),
         Example(Gradient("linear", (0.1, -0.2), 1.0, norm="linf", residual=0.5, noise="laplace")),
     ),
     kinds=(Example(CUBE),),

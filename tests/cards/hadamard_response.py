@@ -9,7 +9,7 @@ import numpy as np
 import ldpfast as ldp
 
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import in_set, logistic
 from ._formats import has_codes_of_records, per_category, smallest_code
 from ._samples import EPSILONS, few_categories, integer, recorded_labels, shares
@@ -38,7 +38,7 @@ CARD = Card(
     bad_records=(ldp.HadamardResponse(9, 1.0),),
     flips={"HadamardResponse": lambda n: ldp.HadamardResponse(2, 1.0).privatize(np.zeros(n, np.uint8), rng=9) & 1},
     power=coins,
-    frequencies=(Frequencies(ldp.HadamardResponse(5, 1.0), 2, 2),),
+    frequencies=(ChannelRow(ldp.HadamardResponse(5, 1.0), 2, 2),),
     extremes=((ldp.HadamardResponse(5, 0.7), np.arange(5)),),
     covered=(Sample(ldp.HadamardResponse(8, 1.0), few_categories(8)),),
     total_variances={"HR": ldp.HadamardResponse},

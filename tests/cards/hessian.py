@@ -8,28 +8,16 @@ from ..support.examples import Example
 from . import _ball
 from ._card import Card
 
-ONE = Hessian("logistic", (0.5,), 1.0)
-CUBE = Hessian("logistic", (0.5, -0.25, 1.0, 0.0), 1.0, norm="linf", radius=2.0, column=1.0)
+CUBE = Hessian(**_ball.CUBE)
 
 CARD = Card(
     mechanism=Hessian,
     proof="gradient",
     inner=True,
     examples=(
-        *(Example(question, dtype) for question in (ONE, CUBE) for dtype in ("float64", "float32")),
+        *(Example(question, dtype) for question in (Hessian(**_ball.ONE), CUBE) for dtype in ("float64", "float32")),
         Example(Hessian("linear", (0.1, -0.2, 0.3, 0.1, 0.5), 1.0, residual=2.0)),
-        Example(
-            Hessian(
-                "poisson",
-                (0.1, -0.2, 0.5),
-                1.0,
-                norm="l2",
-                radius=1.0,
-                column=0.5,
-                residual=3.0,
-                noise="laplace",
-            )
-        ),
+        Example(Hessian(**_ball.POISSON)),
     ),
     kinds=(Example(CUBE),),
     report_dtype=_ball.report_dtype,

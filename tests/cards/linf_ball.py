@@ -9,7 +9,7 @@ import numpy as np
 import ldpfast as ldp
 
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import at_least_ones, logistic
 from ._formats import packed_coordinates, per_coordinate
 from ._samples import CUBE, N, ends, few_rows, in_cube, recorded_rows, row, shares_of_vectors
@@ -34,8 +34,8 @@ CARD = Card(
         for dtype in ("float32", "float64")
     ),
     frequencies=(
-        Frequencies(ldp.LinfBall(3, 1.0), [1.0, -1.0, 1.0], 5),
-        *(Frequencies(ldp.LinfBall(4, 1.0, ties=ties), [1.0, -1.0, 1.0, -1.0], 5) for ties in TIES),
+        ChannelRow(ldp.LinfBall(3, 1.0), [1.0, -1.0, 1.0], 5),
+        *(ChannelRow(ldp.LinfBall(4, 1.0, ties=ties), [1.0, -1.0, 1.0, -1.0], 5) for ties in TIES),
     ),
     unbiased=(
         Sample(ldp.LinfBall(1, 1.0), in_cube(N, 1)),

@@ -10,7 +10,7 @@ import numpy as np
 import ldpfast as ldp
 
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import in_set, of_set
 from ._formats import has_codes_of_records, per_category, smallest_code
 from ._samples import EPSILONS, few_categories, integer, recorded_labels, shares
@@ -43,7 +43,7 @@ CARD = Card(
     bad_records=(ldp.ProjectiveGeometryResponse(16, 1.0),),
     flips={"ProjectiveGeometryResponse": flips},
     power=coins,
-    frequencies=(Frequencies(ldp.ProjectiveGeometryResponse(13, 2.0), 12, 12),),
+    frequencies=(ChannelRow(ldp.ProjectiveGeometryResponse(13, 2.0), 12, 12),),
     extremes=((ldp.ProjectiveGeometryResponse(5, 0.7), np.arange(5)),),
     covered=(Sample(ldp.ProjectiveGeometryResponse(8, 2.0), few_categories(8)),),
     total_variances={"PGR": ldp.ProjectiveGeometryResponse},

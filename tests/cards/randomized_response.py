@@ -9,7 +9,7 @@ import numpy as np
 import ldpfast as ldp
 
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated, always
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated, always
 from ._events import equal_to, response
 from ._formats import per_category, smallest_code
 from ._samples import EPSILONS, few_categories, integer, recorded_labels, shares
@@ -28,10 +28,10 @@ CARD = Card(
     flips={"RandomizedResponse": lambda n: ldp.RandomizedResponse(2, 1.0).privatize(np.zeros(n, np.uint8), rng=9)},
     power=lambda: (Coin(ldp.RandomizedResponse(9, 1.5), 4, response(9, 1.5), equal_to(4)),),
     frequencies=(
-        Frequencies(ldp.RandomizedResponse(2, 0.1), 0, 0),
-        Frequencies(ldp.RandomizedResponse(5, 1.0), 3, 3),
-        Frequencies(ldp.RandomizedResponse(64, 4.0), 63, 63),
-        Frequencies(ldp.RandomizedResponse(300, 6.0), 17, 17),
+        ChannelRow(ldp.RandomizedResponse(2, 0.1), 0, 0),
+        ChannelRow(ldp.RandomizedResponse(5, 1.0), 3, 3),
+        ChannelRow(ldp.RandomizedResponse(64, 4.0), 63, 63),
+        ChannelRow(ldp.RandomizedResponse(300, 6.0), 17, 17),
     ),
     extremes=((ldp.RandomizedResponse(5, 0.7), np.arange(5)),),
     covered=(Sample(ldp.RandomizedResponse(4, 1.0), few_categories(4)),),

@@ -8,7 +8,7 @@ import ldpfast as ldp
 
 from ..support.channels import exact_rows
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import equal_to, response
 from ._formats import per_code
 from ._samples import EPSILONS, NUMBERS, number, recorded_numbers
@@ -23,7 +23,7 @@ CARD = Card(
     bad_records=(ldp.Residue(1.0, 0.0, 4, 1.0),),
     flips={"Residue": lambda n: ldp.Residue(1.0, 0.0, 2, 1.0).privatize(np.full(n, 0.5), rng=9)},
     power=lambda: (Coin(ldp.Residue(0.7, -0.1, 4, 1.0), 0.3, response(4, 1.0), equal_to(0)),),
-    frequencies=(Frequencies(ldp.Residue(1.0, 0.0, 4, 1.0), -0.1, 3),),
+    frequencies=(ChannelRow(ldp.Residue(1.0, 0.0, 4, 1.0), -0.1, 3),),
     extremes=((ldp.Residue(1.0, 0.0, 4, 0.7), np.arange(4.0)),),
     simulated=(Simulated(ldp.Residue(1.0, 0.0, 4, 1.0), 6.5, lambda m: exact_rows(m)[2]),),
     finite=(lambda e: ldp.Residue(1.0, 0.0, 3, e),),

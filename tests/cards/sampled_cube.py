@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 import ldpfast as ldp
 
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import at_least_ones, of_set
 from ._formats import packed_coordinates, per_coordinate
 from ._samples import CUBE, N, ends, few_rows, in_cube, recorded_rows, row, shares_of_vectors
@@ -59,7 +59,7 @@ CARD = Card(
     bad_records=(ldp.SampledCube(3, 1.0, radius=2.0, sampled=3),),
     flips={"SampledCube": lambda n: ldp.SampledCube(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9)},
     power=coins,
-    frequencies=(Frequencies(ldp.SampledCube(3, 2.0, sampled=3), [1.0, -1.0, 1.0], 5),),
+    frequencies=(ChannelRow(ldp.SampledCube(3, 2.0, sampled=3), [1.0, -1.0, 1.0], 5),),
     unbiased=(
         Sample(ldp.SampledCube(8, 2.0, radius=2.0), in_cube(N, 8, 2.0)),
         Sample(ldp.SampledCube(8, 3.0, sampled=8), in_cube(N, 8)),

@@ -10,7 +10,7 @@ import ldpfast as ldp
 
 from ..support.channels import exact_rows
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import logistic
 from ._samples import EPSILONS, NUMBERS, SHARES_OF_NUMBERS, few_numbers, in_interval, number, recorded_numbers
 
@@ -24,7 +24,7 @@ CARD = Card(
     bad_records=(ldp.SignBit(-1.0, 3.0, 1.0),),
     flips={"SignBit": lambda n: ldp.SignBit(0.0, 1.0, 1.0).privatize(np.zeros(n), rng=9)},
     power=lambda: (Coin(ldp.SignBit(-1.0, 3.0, 1.0), 3.0, logistic(1.0), np.count_nonzero),),
-    frequencies=(Frequencies(ldp.SignBit(-1.0, 1.0, 1.0), 1.0, 1),),
+    frequencies=(ChannelRow(ldp.SignBit(-1.0, 1.0, 1.0), 1.0, 1),),
     unbiased=(Sample(ldp.SignBit(-2.0, 5.0, 0.7), in_interval(-2, 5)),),
     extremes=((ldp.SignBit(-1, 3, 0.7), np.array([-1.0, 3.0])),),
     covered=(Sample(ldp.SignBit(0.0, 1.0, 1.0), few_numbers),),

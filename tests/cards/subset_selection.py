@@ -9,7 +9,7 @@ import numpy as np
 import ldpfast as ldp
 
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import of_set, ones
 from ._formats import packed_categories, per_category
 from ._samples import CATEGORIES, EPSILONS, few_categories, integer, recorded_labels, shares
@@ -29,7 +29,7 @@ CARD = Card(
     bad_records=(ldp.SubsetSelection(13, 1.0),),
     flips={"SubsetSelection": lambda n: ldp.SubsetSelection(2, 1.0).privatize(np.ones(n, np.uint8), rng=9) & 1},
     power=lambda: (Coin(ldp.SubsetSelection(13, 6.0, size=4), 2, of_set(4, 13, 6.0), ones([1 << 2, 0])),),
-    frequencies=(Frequencies(ldp.SubsetSelection(5, 1.0), 3, 3),),
+    frequencies=(ChannelRow(ldp.SubsetSelection(5, 1.0), 3, 3),),
     extremes=((ldp.SubsetSelection(5, 0.7), np.arange(5)),),
     covered=(Sample(ldp.SubsetSelection(8, 1.0), few_categories(8)),),
     total_variances={"SS": ldp.SubsetSelection},

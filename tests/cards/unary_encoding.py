@@ -9,7 +9,7 @@ import numpy as np
 import ldpfast as ldp
 
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import logistic, ones
 from ._formats import packed_categories, per_category
 from ._samples import CATEGORIES, EPSILONS, few_categories, integer, recorded_labels, shares
@@ -49,7 +49,7 @@ CARD = Card(
         *coins(13, 2.0, SYMMETRIC, 5),
         coins(13, 2.0, OPTIMIZED, 5)[1],  # the coin of the category is fair
     ),
-    frequencies=tuple(Frequencies(ldp.UnaryEncoding(4, 1.0, method=method), 2, 2) for method in METHODS),
+    frequencies=tuple(ChannelRow(ldp.UnaryEncoding(4, 1.0, method=method), 2, 2) for method in METHODS),
     extremes=((ldp.UnaryEncoding(5, 0.7, method=OPTIMIZED), np.arange(5)),),
     covered=(Sample(ldp.UnaryEncoding(8, 2.0), few_categories(8)),),
     total_variances={

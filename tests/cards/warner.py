@@ -9,7 +9,7 @@ import numpy as np
 import ldpfast as ldp
 
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated, always
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated, always
 from ._events import logistic
 from ._samples import EPSILONS, integer, recorded_labels
 
@@ -24,7 +24,7 @@ CARD = Card(
     bad_records=(ldp.Warner(1.0),),
     flips={"Warner": lambda n: ldp.Warner(1.0).privatize(np.zeros(n, np.uint8), rng=9)},
     power=lambda: (Coin(ldp.Warner(1.0), 1, logistic(1.0), np.count_nonzero),),
-    frequencies=(Frequencies(ldp.Warner(1.0), 1, 1),),
+    frequencies=(ChannelRow(ldp.Warner(1.0), 1, 1),),
     extremes=((ldp.Warner(0.7), np.array([0, 1])),),
     covered=(Sample(ldp.Warner(0.5), lambda: np.arange(200) < 60),),
     simulated=(Simulated(ldp.Warner(1.0)),),

@@ -11,7 +11,7 @@ from ldpfast.mechanisms._window import MIXTURES, _rows, best_design
 
 from ..support.channels import exact_rows
 from ..support.examples import Example
-from ._card import Card, Coin, Frequencies, Keyed, Sample, Simulated
+from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import equal_to, logistic, of_set
 from ._samples import NUMBERS, SHARES_OF_NUMBERS, few_numbers, in_interval, number, recorded_numbers
 
@@ -57,7 +57,7 @@ CARD = Card(
     bad_records=(ldp.Window(-1.0, 3.0, 1.0),),
     flips={"Window": flips},
     power=coins,
-    frequencies=(Frequencies(ldp.Window(-1.0, 1.0, 1.0), 1.0, 1),),
+    frequencies=(ChannelRow(ldp.Window(-1.0, 1.0, 1.0), 1.0, 1),),
     unbiased=(
         Sample(ldp.Window(-2.0, 5.0, 0.7), in_interval(-2, 5)),
         Sample(ldp.Window(-2.0, 5.0, 4.0), in_interval(-2, 5, "float32")),
