@@ -55,6 +55,7 @@ check: $(VENV)/.check ## format, lint, types, checks of the compiled code, conte
 	$(VENV)/bin/mypy
 	cd $(VENV) && bin/python -m mypy.stubtest ldpfast._core --ignore-disjoint-bases --ignore-unused-allowlist \
 	    --allowlist ../tools/stubtest_allowlist.txt
+	$(PY) tools/core_stubs.py --check
 	$(PY) tools/vector_loops.py
 	$(PY) tools/nogil_code.py
 	$(PY) tools/baseline_isa.py

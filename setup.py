@@ -110,6 +110,7 @@ def translate(mode: str) -> list[str]:
                 "boundscheck": False,
                 "wraparound": False,
                 "cdivision": True,
+                "annotation_typing": False,
                 "initializedcheck": False,
                 "freethreading_compatible": True,
                 "linetrace": traced,

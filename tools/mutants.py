@@ -28,9 +28,9 @@ PATTERNS = [
     "ldpfast/central/_noise.py",
     "ldpfast/central/_quantile.py",
     "ldpfast/survey/_mean.py",
-    "ldpfast/survey/_number_question.py",
+    "ldpfast/survey/_number_columns.py",
     "ldpfast/survey/_persons.py",
-    "ldpfast/survey/_symbol_question.py",
+    "ldpfast/survey/_symbol_columns.py",
 ]
 # Operators with a space on both sides: pointers, casts and signs have none.
 OPERATOR_PAIRS = [
@@ -224,7 +224,7 @@ def mutants(file: str) -> list[Mutant]:
         ids = sorted({t.text for t in tokens if t.text.startswith("STREAM_")})
     elif not is_c:  # StreamId.WARNER is STREAM_WARNER
         ids = [name.removeprefix("STREAM_") for name in ids] if "StreamId." in text else []
-    found, typed = [], annotated_lines(text) if file.endswith(".py") else set()
+    found, typed = [], set() if is_c else annotated_lines(text) if file.endswith(".py") else signature_lines(text)
     for start, end, new in changes(tokens, text, ids, is_c):
         first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
         if HINTS.search(text[first:last]) or (text[start:end] == "|" and text.count("\n", 0, start) + 1 in typed):
@@ -253,6 +253,15 @@ def annotated_lines(text: str) -> set[int]:
             found.add(node.returns.lineno)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
             found.add(node.lineno)
+    return found
+
+
+def signature_lines(text: str) -> set[int]:
+    """Return the numbers of the lines with signatures of Cython functions, where "|" is no operator."""
+    found = set()
+    for match in re.finditer(r"^ *def \w+\(.*?:$", text, re.DOTALL | re.MULTILINE):
+        first = text.count("\n", 0, match.start()) + 1
+        found.update(range(first, first + match[0].count("\n") + 1))
     return found
 
 

@@ -23,7 +23,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for module in modules:
             directives = [
-                f"-X{name}=False" for name in ("boundscheck", "wraparound", "initializedcheck")
+                f"-X{name}=False" for name in ("boundscheck", "wraparound", "initializedcheck", "annotation_typing")
             ]  # as in setup.py
             command = ["-3", *directives, "-I", str(SRC), "-o", str(Path(folder) / f"{module.stem}.c"), str(module)]
             done = subprocess.run(

@@ -1,5 +1,6 @@
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .stream import Stream
@@ -22,7 +23,7 @@ class Kernel:
         to_code: bool,
         clip: bool = False,
     ) -> int | float | None: ...
-    def privatize_each(self, keys: NDArray[Any], x: NDArray[Any], out: NDArray[Any]) -> bool: ...
+    def privatize_each(self, keys: NDArray[np.uint8], x: NDArray[Any], out: NDArray[Any]) -> bool: ...
     def run(
         self, key: Stream | bytes, block: int, x: NDArray[Any], state: NDArray[Any], clip: bool = False
     ) -> bool: ...

@@ -1,5 +1,6 @@
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 SERIES: int
@@ -24,15 +25,17 @@ def cmac(key: bytes, message: bytes) -> bytes: ...
 
 class Prefix:
     def __new__(cls, secret: bytes, fields: bytes) -> Self: ...
-    def derive(self, data: NDArray[Any], ends: NDArray[Any], values: NDArray[Any], keys: NDArray[Any]) -> None: ...
+    def derive(
+        self, data: NDArray[np.uint8], ends: NDArray[np.int64], values: NDArray[np.uint8], keys: NDArray[Any]
+    ) -> None: ...
     def assign(
         self,
-        data: NDArray[Any],
-        ends: NDArray[Any],
-        names: NDArray[Any],
-        starts: NDArray[Any],
-        weights: NDArray[Any],
+        data: NDArray[np.uint8],
+        ends: NDArray[np.int64],
+        names: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        weights: NDArray[np.uint32],
         answers: int,
     ) -> NDArray[Any]: ...
 
-def rounding_words(keys: NDArray[Any], part: int) -> NDArray[Any]: ...
+def rounding_words(keys: NDArray[np.uint8], part: int) -> NDArray[Any]: ...

@@ -20,59 +20,6 @@ class _Coin(Protocol):
     @property
     def shift(self) -> int: ...
 
-class _GeometricCoins(Protocol):
-    @property
-    def digits(self) -> int: ...
-    @property
-    def groups(self) -> Sequence[Sequence[int]]: ...
-    @property
-    def carry(self) -> int: ...
-    def tables(self) -> Sequence[tuple[Sequence[int], Sequence[int]]]: ...
-
-class CodeKernel(Kernel): ...
-class FloatCodes(CodeKernel): ...
-class BitKernel(Kernel): ...
-
-class RandomizedResponse(CodeKernel):
-    def __init__(self, coin: _Coin) -> None: ...
-
-class Warner(RandomizedResponse):
-    def __init__(self, coin: _Coin) -> None: ...
-
-class Residue(FloatCodes):
-    def __init__(self, width: float, offset: float, coin: _Coin) -> None: ...
-
-class Bins(FloatCodes):
-    def __init__(self, cuts: Sequence[float], coin: _Coin) -> None: ...
-
-class SignBit(FloatCodes):
-    def __init__(self, lower: float, upper: float, heads: int, bits: int) -> None: ...
-
-class SetCodes(CodeKernel): ...
-
-class HadamardResponse(SetCodes):
-    def __init__(self, k: int, codes: int, heads: int, bits: int) -> None: ...
-
-class ProjectiveResponse(SetCodes):
-    def __init__(
-        self,
-        k: int,
-        order: int,
-        length: int,
-        heads: int,
-        tables: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]] | None = None,
-    ) -> None: ...
-    def reports(
-        self,
-        points: NDArray[np.uint32],
-        products: NDArray[np.uint8],
-        draws: NDArray[np.uint32],
-        out: NDArray[np.uint32],
-    ) -> None: ...
-
-class SubsetSelection(BitKernel):
-    def __init__(self, k: int, size: int, heads: int, density: int) -> None: ...
-
 class _WindowCoin(Protocol):
     @property
     def steps(self) -> int: ...
@@ -103,6 +50,56 @@ class _RankedSignsCoin(Protocol):
     @property
     def heads(self) -> int: ...
 
+class _GeometricCoins(Protocol):
+    @property
+    def digits(self) -> int: ...
+    @property
+    def groups(self) -> Sequence[Sequence[int]]: ...
+    @property
+    def carry(self) -> int: ...
+    def tables(self) -> Sequence[tuple[Sequence[int], Sequence[int]]]: ...
+
+class CodeKernel(Kernel): ...
+
+class RandomizedResponse(CodeKernel):
+    def __init__(self, coin: _Coin) -> None: ...
+
+class Warner(RandomizedResponse):
+    def __init__(self, coin: _Coin) -> None: ...
+
+class SetCodes(CodeKernel): ...
+
+class HadamardResponse(SetCodes):
+    def __init__(self, k: int, codes: int, heads: int, bits: int) -> None: ...
+
+class ProjectiveResponse(SetCodes):
+    def __init__(
+        self,
+        k: int,
+        order: int,
+        length: int,
+        heads: int,
+        tables: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]] | None = None,
+    ) -> None: ...
+    def reports(
+        self,
+        points: NDArray[np.uint32],
+        products: NDArray[np.uint8],
+        draws: NDArray[np.uint32],
+        out: NDArray[np.uint32],
+    ) -> None: ...
+
+class FloatCodes(CodeKernel): ...
+
+class Residue(FloatCodes):
+    def __init__(self, width: float, offset: float, coin: _Coin) -> None: ...
+
+class Bins(FloatCodes):
+    def __init__(self, cuts: Sequence[float], coin: _Coin) -> None: ...
+
+class SignBit(FloatCodes):
+    def __init__(self, lower: float, upper: float, heads: int, bits: int) -> None: ...
+
 class Window(FloatCodes):
     def __init__(
         self,
@@ -113,8 +110,13 @@ class Window(FloatCodes):
         segments: Sequence[tuple[int, int, int]] = (),
     ) -> None: ...
 
+class BitKernel(Kernel): ...
+
 class UnaryEncoding(BitKernel):
     def __init__(self, k: int, other: int, optimized: bool) -> None: ...
+
+class SubsetSelection(BitKernel):
+    def __init__(self, k: int, size: int, heads: int, density: int) -> None: ...
 
 class LinfBall(BitKernel):
     def __init__(self, dim: int, radius: float, heads: int, keep_tie: int) -> None: ...
@@ -138,13 +140,7 @@ class RankCodebook(Kernel):
 
 class RankedSigns(Kernel):
     def __init__(
-        self,
-        dim: int,
-        radius: float,
-        unit: float,
-        bound: float,
-        coin: _RankedSignsCoin,
-        limits: NDArray[np.uint64],
+        self, dim: int, radius: float, unit: float, bound: float, coin: _RankedSignsCoin, limits: NDArray[np.uint64]
     ) -> None: ...
 
 class Laplace(Kernel):

@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +31,15 @@ class MedianSGD:
     def __init__(
         self, lower: float, upper: float, up: float, down: float, keep: int, bits: int, any_time: bool
     ) -> None: ...
-    def run(self, key: Stream, block: int, x: NDArray[Any], state: QuantileState) -> bool: ...
     def position(self, number: float) -> float: ...
+    def run(
+        self, key: Stream, block: int, x: NDArray[np.float32] | NDArray[np.float64], state: QuantileState
+    ) -> bool: ...
     def answer(self, bit: bool, state: QuantileState) -> None: ...
 
 class GradientDescent:
     @property
     def rows(self) -> int: ...
-    @property
-    def padded(self) -> int: ...
     def __init__(
         self,
         features: int,
@@ -53,8 +52,14 @@ class GradientDescent:
         kernel: Kernel,
         scale: float,
     ) -> None: ...
+    @property
+    def padded(self) -> int: ...
     def gradients(
-        self, position: NDArray[np.float64], x: NDArray[Any], y: NDArray[np.float64], out: NDArray[np.float32]
+        self,
+        position: NDArray[np.float64],
+        x: NDArray[np.float32] | NDArray[np.float64],
+        y: NDArray[np.float64],
+        out: NDArray[np.float32],
     ) -> None: ...
     def step(
         self,
@@ -69,7 +74,7 @@ class GradientDescent:
         self,
         key: Stream,
         block: int,
-        x: NDArray[Any],
+        x: NDArray[np.float32] | NDArray[np.float64],
         y: NDArray[np.float64],
         order: NDArray[np.int64] | None,
         rates: NDArray[np.float64],

@@ -1,5 +1,6 @@
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .kernel import Kernel
@@ -8,10 +9,8 @@ from .stream import Stream
 ROWS: int
 PARTS: int
 MISSING: int
-FIRST_ROWS: NDArray[Any]
 UNDECLARED: int
-ENCODINGS: dict[str, int]
-FAULTS: tuple[str, ...]
+FIRST_ROWS: NDArray[np.uint16]
 
 class Column:
     @property
@@ -32,6 +31,8 @@ class Column:
     def numbers(self, first: int, n: int) -> NDArray[Any]: ...
     def symbols(self, first: int, n: int) -> NDArray[Any]: ...
     def strings(self, first: int, n: int) -> NDArray[Any]: ...
+
+ENCODINGS: dict[str, int]
 
 class SurveyKernel:
     @property
@@ -68,12 +69,16 @@ class SurveyKernel:
         groups: NDArray[Any] | None,
         group_count: int,
         states: list[Any],
-        counts: NDArray[Any],
+        counts: NDArray[np.int64],
         pairs: NDArray[Any],
-        pair_counts: NDArray[Any],
+        pair_counts: NDArray[np.int64],
     ) -> tuple[int, int] | None: ...
 
-def message_faults(data: Any, ends: NDArray[Any], head: bytes, sizes: NDArray[Any], answers: int) -> NDArray[Any]: ...
+FAULTS: tuple[str, ...]
+
+def message_faults(
+    data: Any, ends: NDArray[np.int64], head: bytes, sizes: NDArray[np.int64], answers: int
+) -> NDArray[Any]: ...
 def split_messages(
-    data: Any, ends: NDArray[Any], head: bytes, sizes: NDArray[Any], answers: int
+    data: Any, ends: NDArray[np.int64], head: bytes, sizes: NDArray[np.int64], answers: int
 ) -> tuple[NDArray[Any] | None, list[NDArray[Any]], tuple[int, int] | None]: ...

@@ -128,7 +128,7 @@ class SurveyPeople:
         pairs = np.array(layout.pairs, np.int32).reshape(-1, 2)
 
         def work(start: int, stop: int) -> tuple[Any, list[AnyArray]]:
-            counted = [np.zeros((groups, *shape), dtype) for shape, dtype in layout.state_layouts]
+            counted: list[AnyArray] = [np.zeros((groups, *shape), dtype) for shape, dtype in layout.state_layouts]
             n, together, *reports = counted
             rows = stream, first, columns, start, stop, self.clip
             return layout.kernel.run(*rows, members, groups, reports, n, pairs, together), counted

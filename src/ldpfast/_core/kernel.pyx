@@ -33,7 +33,7 @@ cdef class Kernel:
     """
 
     @property
-    def checks(self):
+    def checks(self) -> bool:
         return True
 
     cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
@@ -80,7 +80,8 @@ cdef class Kernel:
             x.run, x.stride = records, view.strides[0]
         return size
 
-    def privatize(self, key, uint64_t block, x, out, bint clip=False):
+    def privatize(self, key: Stream | bytes | None, uint64_t block, x: NDArray[Any], out: NDArray[Any],
+                  bint clip=False) -> bool:
         """Fill `out` with the reports of the records `x`, starting at block number `block` of the key.
 
         `x` is contiguous in all axes but the first. Returns whether all records are certainly valid. With `clip` the
@@ -120,7 +121,8 @@ cdef class Kernel:
             close_key(&k)
         return valid
 
-    def privatize_number(self, key, uint64_t block, x, Py_ssize_t item_bytes, bint is_code, bint to_code, bint clip=False):
+    def privatize_number(self, key: Stream | bytes | None, uint64_t block, x: float, Py_ssize_t item_bytes, bint is_code,
+                         bint to_code, bint clip=False) -> int | float | None:
         """Return the report of one number as a Python int or float, or None if `x` may be invalid and `clip` is false.
 
         The kernel must have scalar records and reports. It reads `x` as a code of `item_bytes` bytes if `is_code` is true, else as
@@ -167,7 +169,7 @@ cdef class Kernel:
             return report.code_16
         return report.code_32 if report_bytes == 4 else report.code_64
 
-    def privatize_each(self, const uint8_t[:, ::1] keys, x, out):
+    def privatize_each(self, const uint8_t[:, ::1] keys, x: NDArray[Any], out: NDArray[Any]) -> bool:
         """Fill `out` with the reports of the contiguous records `x`, each as the only record of block 0 of its own key.
 
         Returns whether all records are certainly valid.
@@ -203,7 +205,7 @@ cdef class Kernel:
             raise OverflowError("a stream of random words is exhausted")
         return valid
 
-    def run(self, key, uint64_t block, x, state, bint clip=False):
+    def run(self, key: Stream | bytes, uint64_t block, x: NDArray[Any], state: NDArray[Any], bint clip=False) -> bool:
         """Privatize the records `x` and add the reports to `state`, without storing them.
 
         `x` and the result are those of `privatize`.

@@ -36,9 +36,9 @@ cdef double person(const double *x, Py_ssize_t columns, const double[:, ::1] par
     return seen
 
 
-def sums(const number[:, :] rows, const double[::1] shift, const double[::1] scale, bint intercept, const Py_ssize_t[:] codes,
-         const double[:, ::1] table, weights, const double[:, ::1] params, bint observed, double[::1] score,
-         double[:, ::1] information) -> float:
+def sums(const number[:, :] rows, const double[::1] shift, const double[::1] scale, bint intercept,
+         const Py_ssize_t[:] codes, const double[:, ::1] table, weights: NDArray[np.float64] | None,
+         const double[:, ::1] params, bint observed, double[::1] score, double[:, ::1] information) -> float:
     """Add the gradient and the information of people to `score` and `information`; return their log-likelihood.
 
     Row i of `rows` is made (row - shift) / scale, after a one if `intercept`. `information` is minus the Hessian if `observed`,

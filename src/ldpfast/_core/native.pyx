@@ -13,7 +13,7 @@ def isa() -> str:
     return ldp_isa_name(ldp_isa()).decode()
 
 
-def isas() -> list:
+def isas() -> list[str]:
     """Return the names of the instruction sets that this machine supports, in order of vector width."""
     return [ldp_isa_name(i).decode() for i in range(LDP_ISA_COUNT) if ldp_isa_supported(i)]
 
@@ -31,7 +31,7 @@ def aes_form() -> str:
     return aes_form_name(form_in_use()).decode()
 
 
-def aes_forms() -> list:
+def aes_forms() -> list[str]:
     """Return the implementations of AES that this machine supports, the fastest last."""
     return [aes_form_name(i).decode() for i in range(AES_FORM_COUNT) if aes_form_supported(i)]
 

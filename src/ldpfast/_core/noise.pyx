@@ -11,7 +11,7 @@ from ldpfast._core.kernels cimport (
     stream_open,
 )
 
-MARGIN = 2.0**-40  # more than the relative error of the probabilities of the kernel
+MARGIN: float = 2.0**-40  # more than the relative error of the probabilities of the kernel
 
 
 cdef class Digits:
@@ -20,7 +20,7 @@ cdef class Digits:
     cdef uint64_t word[2]
     cdef int left
 
-    def next(self):
+    def next(self) -> int:
         if self.left == 0:
             stream_draw(&self.s, self.word, 1)
             self.left = 2
@@ -28,7 +28,7 @@ cdef class Digits:
         return self.word[1 - self.left]
 
 
-def is_below(digits, int count, step, square, twice_variance, Digits more):
+def is_below(digits: int, int count, step: int, square: int, twice_variance: int, Digits more) -> bool:
     """Return whether a uniform number is below 2^step exp(-square / twice_variance), exactly.
 
     `digits` are the first `count` binary digits of the number, as an integer. The others are drawn as they are needed.
@@ -66,7 +66,7 @@ cdef size_t keep(const gaussian_proposals *found, int64_t *out, size_t done, siz
     return done
 
 
-def gaussian(key, uint64_t block, uint64_t variance, out, double margin=MARGIN):
+def gaussian(key: Stream | bytes, uint64_t block, uint64_t variance, out: NDArray[np.int64], double margin=MARGIN) -> None:
     """Fill `out` (int64) with integers n drawn with probabilities proportional to exp(-n^2 / (2 variance)).
 
     The result does not depend on `margin`, the relative distance of a uniform number from a probability below which they are
@@ -109,7 +109,7 @@ def gaussian(key, uint64_t block, uint64_t variance, out, double margin=MARGIN):
         PyBuffer_Release(&view)
 
 
-def below(key, uint64_t block, digits, int count, step, square, twice_variance):
+def below(key: Stream | bytes, uint64_t block, digits: int, int count, step: int, square: int, twice_variance: int) -> bool:
     """Return what `is_below` decides, with more digits from the stream of a key. For tests."""
     cdef stream_key k
     cdef Digits more = Digits()
@@ -121,7 +121,7 @@ def below(key, uint64_t block, digits, int count, step, square, twice_variance):
         close_key(&k)
 
 
-def decisions(const uint64_t[::1] words, uint64_t variance, double margin):
+def decisions(const uint64_t[::1] words, uint64_t variance, double margin) -> list[tuple[int, int, int, int]]:
     """Return what the kernel makes of 128 words: value, step, first digits and decision of 64 proposals. For tests."""
     cdef gaussian_proposals found
     cdef gaussian_steps steps = gaussian_open(variance, margin)

@@ -107,7 +107,7 @@ cdef void fill_by_harmonics(double low, double high, double origin, double perio
 
 def cell_probabilities(const double[::1] low, const double[::1] high, const double[::1] origin, const double[::1] period,
                        const double[::1] mean, double sigma, double[:, ::1] value, double[:, ::1] by_mu=None,
-                       double[:, ::1] by_sigma=None, double narrow=NARROW):
+                       double[:, ::1] by_sigma=None, double narrow=NARROW) -> None:
     """Write the probability of each cell, and optionally its derivatives by the mean and by sigma, at each mean.
 
     Cell j is [low, high) + origin, and its copies one period apart; with an infinite period there are none. Rows of the

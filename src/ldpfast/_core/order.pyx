@@ -6,7 +6,7 @@ from ldpfast._core.blocks cimport close_key, load_key
 from ldpfast._core.kernels cimport big, big_below, stream_key
 
 
-def weights(uint64_t ratio, uint64_t[::1] out):
+def weights(uint64_t ratio, uint64_t[::1] out) -> int:
     """Write W_0 = 2^62 and W_(h+1) = ceil(W_h ratio / 2^64) to `out` until W stops decreasing; return how many were written."""
     cdef Py_ssize_t h = 0
     cdef uint64_t after = <uint64_t>1 << 62
@@ -55,8 +55,8 @@ cdef big sweep(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t
         i, start = run, stop + 1
 
 
-def choose(key, uint64_t block, const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target,
-           const uint64_t[::1] table):
+def choose(key: Stream | bytes, uint64_t block, const uint64_t[::1] points, int64_t first, uint64_t size,
+           int64_t twice_target, const uint64_t[::1] table) -> int:
     """Draw a grid point in [0, size), with probability proportional to the weight of its rank.
 
     `points` are the sorted grid points of the records of rank `first + 1`, `first + 2`, .... Lower and higher ranks are so far
@@ -73,7 +73,7 @@ def choose(key, uint64_t block, const uint64_t[::1] points, int64_t first, uint6
     return chosen
 
 
-def masses(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target, const uint64_t[::1] table):
+def masses(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target, const uint64_t[::1] table) -> int:
     """Return the sum of all weights as a Python integer, for tests of the distribution."""
     cdef uint64_t chosen = 0
     cdef big total = sweep(points, first, size, twice_target, table, ~<big>0, &chosen)
@@ -108,7 +108,7 @@ cdef double divide(const double *z, const double *decay, Py_ssize_t i_low, Py_ss
 
 
 def spread(const double[::1] z, double beta, Py_ssize_t i_low, Py_ssize_t i_high, Py_ssize_t j_low, Py_ssize_t j_high,
-           Py_ssize_t least, double[::1] decay):
+           Py_ssize_t least, double[::1] decay) -> float:
     """Return max exp(-beta (j - i - least)) (z[j] - z[i]) over i in [i_low, i_high], j in [j_low, j_high], j - i >= least.
 
     z is ascending. `decay` is scratch space for j_high - i_low - least + 1 numbers.

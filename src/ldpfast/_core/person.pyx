@@ -22,7 +22,7 @@ cdef enum:
     TICKET_BYTES = 9  # of the field of a ticket
 
 
-def cmac(key, bytes message):
+def cmac(key: bytes, bytes message) -> bytes:
     """Return the AES-256-CMAC of a message of at least one byte."""
     cdef uint8_t k[32]
     cdef uint8_t state[16]
@@ -51,7 +51,7 @@ cdef class Prefix:
     """
     cdef key_prefix prefix
 
-    def __cinit__(self, secret, bytes fields):
+    def __cinit__(self, secret: bytes, bytes fields):
         cdef uint8_t k[32]
         start = b"\0" + LABEL + fields
         zeros = 15 - (len(start) + 4) % 16
@@ -66,7 +66,8 @@ cdef class Prefix:
     def __reduce__(self):
         raise TypeError("keys of persons hold a secret and cannot be pickled or copied")
 
-    def derive(self, const uint8_t[::1] data, const int64_t[::1] ends, const uint8_t[:, ::1] values, keys):
+    def derive(self, const uint8_t[::1] data, const int64_t[::1] ends, const uint8_t[:, ::1] values,
+               keys: NDArray[Any]) -> None:
         """Write the key of each record to `keys`, shape (n, 32).
 
         `data` and `ends` are the fields of the persons: the start of the first, and the end of each. Row i of `values` holds
@@ -98,7 +99,7 @@ cdef class Prefix:
 
 
     def assign(self, const uint8_t[::1] data, const int64_t[::1] ends, const uint8_t[::1] names, const int64_t[::1] starts,
-               const uint32_t[::1] weights, size_t answers):
+               const uint32_t[::1] weights, size_t answers) -> NDArray[Any]:
         """Return which questions each person is asked, shape (n, questions): those with the smallest tickets.
 
         Question q has weights[q] tickets. Ticket t of a person is the first half of the key for the fields of the person, the
@@ -176,7 +177,7 @@ cdef class Prefix:
         return found
 
 
-def rounding_words(const uint8_t[:, ::1] keys, uint32_t part):
+def rounding_words(const uint8_t[:, ::1] keys, uint32_t part) -> NDArray[Any]:
     """Return the word of 64 bits that rounds one part of an answer, for each key."""
     cdef size_t n = keys.shape[0], i
     cdef stream_key k

@@ -1,36 +1,20 @@
 """Kernels of all mechanisms, one class per mechanism, with the same name."""
+from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from ldpfast._core.kernel cimport Kernel
-from ldpfast._core.kernels cimport (
-    CODE_ROWS, GROUP_VALUES, MAX_GROUPS, STREAM_BINS, STREAM_LAPLACE, STREAM_LAPLACE_CENTRAL, STREAM_LAPLACE_ONE_HOT,
-    STREAM_LAPLACE_RESIDUE, STREAM_LAPLACE_VECTOR, STREAM_RANDOMIZED_RESPONSE, STREAM_RESIDUE, STREAM_WARNER, coin,
-    bins, geometric_noise, clip_numbers_f32,  clip_numbers_f64, clip_rows_f32, clip_rows_f64, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, number_range, privatize_bins_f32, privatize_bins_f64,
-    privatize_l2_ball_f32, privatize_l2_ball_f64, privatize_laplace_f32, privatize_laplace_f64, privatize_linf_ball_f32,
-    privatize_linf_ball_f64, privatize_series_terms_f32, privatize_series_terms_f64, privatize_randomized_response_u8, privatize_randomized_response_u16,
-    privatize_randomized_response_u32, privatize_randomized_response_u64, privatize_residue_f32, privatize_residue_f64,
-    privatize_sign_bit_f32, privatize_sign_bit_f64, privatize_unary_encoding_u8, privatize_unary_encoding_u16,
-    privatize_unary_encoding_u32, privatize_unary_encoding_u64, randomized_response, residue, series, series_rows, sign_bit, tally_bits,
-    tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64, tally_grid, tally_vectors_f32, tally_vectors_f64, privatize_fn,
-    unary_encoding, unary_encoding_rows, hadamard_response, privatize_hadamard_response_u8_u8,
-    privatize_hadamard_response_u8_u16, privatize_hadamard_response_u16_u16, privatize_hadamard_response_u16_u32,
-    privatize_hadamard_response_u32_u32, projective_open, projective_report, projective_response, privatize_projective_response_u8_u8,
-    privatize_projective_response_u8_u16, privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
-    privatize_projective_response_u32_u32, subset_selection, subset_selection_rows, privatize_subset_selection_u8,
-    privatize_subset_selection_u16, privatize_window_f32, privatize_window_f64, window, window_segment, MAX_SEGMENTS,
-    CUBE_DIM, CUBE_ROWS, CUBE_SAMPLED, code_rows, privatize_cap_cube_f32, privatize_cap_cube_f64, privatize_sampled_cube_f32_u8,
-    privatize_sampled_cube_f32_u16, privatize_sampled_cube_f32_u32, privatize_sampled_cube_f64_u8, privatize_sampled_cube_f64_u16,
-    privatize_sampled_cube_f64_u32, sampled_cube, tally_code_rows_u8, tally_code_rows_u16, tally_code_rows_u32,
-    FRAME_ROWS, MAX_SIGNS, frame_format, privatize_ranked_signs_f32, privatize_ranked_signs_f64, ranked_signs, sign_words,
-    tally_frames, CODEBOOK_ROWS, MAX_DIRECTION, MAX_VECTORS, direction_format, privatize_rank_codebook_f32, privatize_rank_codebook_f64,
-    rank_codebook, tally_directions,
-)
-
-from libc.math cimport sqrt
+from ldpfast._core.kernels cimport *
 
 cdef extern from "<float.h>" nogil:
     float FLT_MAX
     double DBL_MAX
+
+
+# Coins, whose integers the kernels take.
+# protocol Coin: k, bits, keep, words_per_symbol, reciprocal, shift
+# protocol WindowCoin: steps, width, outputs, each, per, heads, tails, fraction_bits, per_division: tuple[int, int], each_division: tuple[int, int]
+# protocol RankedSignsCoin: weights: tuple[int, ...], least, heads
+# protocol GeometricCoins: digits, groups: Sequence[Sequence[int]], carry, tables(): Sequence[tuple[Sequence[int], Sequence[int]]]
 
 
 # Codes ----------------------------------------------------------------------------------------------------------------
@@ -60,7 +44,7 @@ cdef class RandomizedResponse(CodeKernel):
     """k-ary randomized response. Records have the smallest unsigned dtype that holds k - 1."""
     cdef randomized_response p
 
-    def __init__(self, coin):
+    def __init__(self, coin: _Coin):
         self.set_response(coin, STREAM_RANDOMIZED_RESPONSE)
 
     cdef int set_response(self, coin, int stream) except -1:
@@ -77,7 +61,7 @@ cdef class RandomizedResponse(CodeKernel):
 cdef class Warner(RandomizedResponse):
     """Randomized response for k = 2, with its own stream."""
 
-    def __init__(self, coin):
+    def __init__(self, coin: _Coin):
         self.set_response(coin, STREAM_WARNER)
 
 
@@ -126,7 +110,8 @@ cdef class ProjectiveResponse(SetCodes):
     """
     cdef projective_response p
 
-    def __init__(self, uint32_t k, uint32_t order, int length, uint64_t heads, tables=None):
+    def __init__(self, uint32_t k, uint32_t order, int length, uint64_t heads,
+                 tables: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]] | None = None):
         cdef uint32_t i, j
         if not projective_open(&self.p, k, order, <uint32_t>length, tables is not None):
             raise ValueError("the field or the space is too large, or there are fewer points than categories")
@@ -145,7 +130,7 @@ cdef class ProjectiveResponse(SetCodes):
                              privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
                              privatize_projective_response_u32_u32)
 
-    def reports(self, uint32_t[::1] points, uint8_t[::1] products, uint32_t[::1] draws, uint32_t[::1] out):
+    def reports(self, uint32_t[::1] points, uint8_t[::1] products, uint32_t[::1] draws, uint32_t[::1] out) -> None:
         """Write the reports of points, from draws for the products 0 and 1 with them.
 
         A draw is below (q^(t-1) - 1) / (q - 1) for the product 0, and below q^(t-1) for 1. Larger ones are reduced.
@@ -178,7 +163,7 @@ cdef class Residue(FloatCodes):
     """k-ary randomized response to floor((x - offset) / width) mod k."""
     cdef residue p
 
-    def __init__(self, double width, double offset, coin):
+    def __init__(self, double width, double offset, coin: _Coin):
         self.p.answer = response_of(coin, STREAM_RESIDUE)
         self.p.per_width, self.p.offset, self.p.per_modulus = 1 / width, offset, 1.0 / coin.k
         self.p.power_of_two = coin.k & (coin.k - 1) == 0
@@ -191,7 +176,7 @@ cdef class Bins(FloatCodes):
     """k-ary randomized response to the number of cuts <= x."""
     cdef bins p
 
-    def __init__(self, cuts, coin):
+    def __init__(self, cuts: Sequence[float], coin: _Coin):
         self.p.answer = response_of(coin, STREAM_BINS)
         if len(cuts) != coin.k - 1:
             raise ValueError("there must be one cut less than symbols")
@@ -222,7 +207,8 @@ cdef class Window(FloatCodes):
     """
     cdef window p
 
-    def __init__(self, double lower, double upper, coin, uint32_t shift=0, segments=()):
+    def __init__(self, double lower, double upper, coin: _WindowCoin, uint32_t shift=0,
+                 segments: Sequence[tuple[int, int, int]] = ()):
         cdef uint64_t bit_words = coin.heads + coin.tails, positions
         cdef uint32_t steps = coin.steps
         cdef size_t j
@@ -325,7 +311,7 @@ cdef class CapCube(BitKernel):
     cdef sampled_cube p
     cdef number_range valid
 
-    def __init__(self, uint32_t dim, double radius, uint64_t heads, uint32_t threshold, up_to):
+    def __init__(self, uint32_t dim, double radius, uint64_t heads, uint32_t threshold, up_to: Sequence[int]):
         if not dim / 2 < threshold <= dim <= <uint32_t>CUBE_DIM:
             raise ValueError("the threshold must be above half of the dimension, which is limited")
         load_cube(&self.p, &self.valid, dim, dim, radius, heads, threshold, up_to)
@@ -356,7 +342,8 @@ cdef class SampledCube(Kernel):
     cdef number_range valid
     cdef code_rows codes
 
-    def __init__(self, uint32_t dim, uint32_t sampled, double radius, uint64_t heads, uint32_t threshold, up_to):
+    def __init__(self, uint32_t dim, uint32_t sampled, double radius, uint64_t heads, uint32_t threshold,
+                 up_to: Sequence[int]):
         if not sampled / 2 < threshold <= sampled <= <uint32_t>CUBE_SAMPLED or sampled >= dim or dim >= 1 << 31:
             raise ValueError("the sampled coordinates do not fit the kernel")
         load_cube(&self.p, &self.valid, dim, sampled, radius, heads, threshold, up_to)
@@ -455,7 +442,8 @@ cdef class RankedSigns(Kernel):
     cdef frame_format sums
     cdef const uint64_t[::1] limits
 
-    def __init__(self, size_t dim, double radius, double unit, double bound, coin, const uint64_t[::1] limits):
+    def __init__(self, size_t dim, double radius, double unit, double bound, coin: _RankedSignsCoin,
+                 const uint64_t[::1] limits):
         cdef uint32_t signs = len(coin.weights), sum = 0, i
         cdef size_t entries = 0
         if not 2 <= signs <= <uint32_t>MAX_SIGNS or not signs <= dim < 1 << 32:
@@ -514,8 +502,8 @@ cdef class Laplace(Kernel):
     With l1_limit > 0, records are rows of the l2 ball of the given radius. `use` names the mechanism and so its streams.
     """
 
-    def __init__(self, size_t dim, double lower, double upper, double grid, int64_t span, int64_t l1_limit, double radius, coins,
-                 str use):
+    def __init__(self, size_t dim, double lower, double upper, double grid, int64_t span, int64_t l1_limit, double radius,
+                 coins: _GeometricCoins, str use):
         if not 1 <= span < 1 << 31:
             raise ValueError("too many grid steps")
         self.p.noise.stream = {"number": STREAM_LAPLACE, "vector": STREAM_LAPLACE_VECTOR,

@@ -8,7 +8,7 @@ from ldpfast._core.kernels cimport (
 )
 
 
-def first_invalid_number(x, double lower, double upper):
+def first_invalid_number(x: NDArray[Any], double lower, double upper) -> int:
     """Return the index of the first number outside [lower, upper], or -1. NaN is outside."""
     cdef Py_buffer view
     cdef size_t n, first
@@ -23,7 +23,7 @@ def first_invalid_number(x, double lower, double upper):
     return -1 if first == n else first
 
 
-def first_invalid_row(x, size_t dim, double least, double most):
+def first_invalid_row(x: NDArray[Any], size_t dim, double least, double most) -> int:
     """Return the index of the first row with a Euclidean norm outside [least, most], or -1. NaN is outside."""
     cdef Py_buffer view
     cdef size_t n, first
@@ -38,7 +38,7 @@ def first_invalid_row(x, size_t dim, double least, double most):
     return -1 if first == n else first
 
 
-def row_norms(const double[:, ::1] x, double[::1] norms):
+def row_norms(const double[:, ::1] x, double[::1] norms) -> None:
     """Write the Euclidean norms of rows to `norms`. The order of the additions is the same for all instruction sets."""
     cdef Py_ssize_t i
     if norms.shape[0] != x.shape[0]:
@@ -48,7 +48,7 @@ def row_norms(const double[:, ::1] x, double[::1] norms):
             norms[i] = row_norm_f64(&x[i, 0], x.shape[1]) if x.shape[1] else 0.0
 
 
-def first_invalid_code(x, bint is_signed, uint64_t k):
+def first_invalid_code(x: NDArray[Any], bint is_signed, uint64_t k) -> int:
     """Return the index of the first integer outside [0, k), or -1."""
     cdef Py_buffer view
     cdef size_t n, first
@@ -60,7 +60,7 @@ def first_invalid_code(x, bint is_signed, uint64_t k):
     return -1 if first == n else first
 
 
-def first_invalid_set(const uint8_t[:, ::1] rows, size_t size):
+def first_invalid_set(const uint8_t[:, ::1] rows, size_t size) -> int:
     """Return the index of the first row of packed bits that does not have `size` ones, or -1."""
     cdef size_t n = rows.shape[0], first = n
     if n:

@@ -5,12 +5,7 @@ from libc.string cimport memcpy, memset
 
 from ldpfast._core.blocks cimport close_key, load_key
 from ldpfast._core.kernel cimport Kernel
-from ldpfast._core.kernels cimport (
-    GLM_PAD, GLM_SUMS, STREAM_MEDIAN, blocks_for, glm, glm_add, glm_descend, glm_limits, glm_move, glm_responses, glm_rows_f32,
-    glm_rows_f64, glm_slope, glm_square, glm_steps, key_wipe, l2_ball, l2_ball_parts, l2_ball_reports, l2_ball_rows, quantile_answer,
-    quantile_open, quantile_position, quantile_sgd, quantile_state, quantile_steps_f32, quantile_steps_f64, stream, stream_draw,
-    stream_key, stream_open,
-)
+from ldpfast._core.kernels cimport *
 from ldpfast._core.privatize cimport L2Ball
 
 ctypedef fused real:
@@ -32,33 +27,34 @@ cdef class QuantileState:
     """
     cdef quantile_state s
 
-    def __init__(self, double position, double count=0, origin=None, moments=(0.0,) * 4, ones=(0.0,) * 3):
+    def __init__(self, double position, double count=0, origin: float | None = None, moments: Sequence[float] = (0.0,) * 4,
+                 ones: Sequence[float] = (0.0,) * 3):
         self.s.position, self.s.count = position, count
         self.s.origin = position if origin is None else origin
         self.s.moments[0], self.s.moments[1], self.s.moments[2], self.s.moments[3] = moments
         self.s.ones[0], self.s.ones[1], self.s.ones[2] = ones
 
     @property
-    def position(self):
+    def position(self) -> float:
         return self.s.position
 
     @property
-    def count(self):
+    def count(self) -> int:
         return <int64_t>self.s.count
 
     @property
-    def origin(self):
+    def origin(self) -> float:
         return self.s.origin
 
     @property
-    def moments(self):
+    def moments(self) -> tuple[float, ...]:
         return tuple([self.s.moments[i] for i in range(4)])
 
     @property
-    def ones(self):
+    def ones(self) -> tuple[float, ...]:
         return tuple([self.s.ones[i] for i in range(3)])
 
-    def open_segment(self):
+    def open_segment(self) -> None:
         """Start a segment at the current position."""
         cdef quantile_state opened
         memset(&opened, 0, sizeof(opened))
@@ -81,11 +77,11 @@ cdef class MedianSGD:
             raise ValueError("words must have 32 or 64 bits")
         quantile_open(&self.p, lower, upper, up, down, keep, bits, any_time)
 
-    def position(self, double number):
+    def position(self, double number) -> float:
         """Return the position next to a number. Positions are multiples of a power of two."""
         return quantile_position(&self.p, number)
 
-    def run(self, key, uint64_t block, const real[::1] x, QuantileState state not None):
+    def run(self, key: Stream, uint64_t block, const real[::1] x, QuantileState state not None) -> bool:
         """Take one step per person, in order, with the coins of one record block.
 
         Returns whether all records are certainly finite.
@@ -109,7 +105,7 @@ cdef class MedianSGD:
         close_key(&k)
         return not invalid
 
-    def answer(self, bint bit, QuantileState state not None):
+    def answer(self, bint bit, QuantileState state not None) -> None:
         """Take the step after one reported bit."""
         quantile_answer(&self.p, bit, &state.s)
 
@@ -154,7 +150,7 @@ cdef class GradientDescent:
         self.rows = l2_ball_rows(self.p.padded) if self.ball is not NULL else 1
 
     @property
-    def padded(self):
+    def padded(self) -> int:
         return self.p.padded
 
     cdef int check(self, const double[::1] position, double[:, ::1] sums, double[:, ::1] matrix) except -1:
@@ -180,7 +176,7 @@ cdef class GradientDescent:
         else:
             return glm_rows_f64(&self.p, x, index, n, rows, squares)
 
-    def gradients(self, const double[::1] position, const real[:, ::1] x, const double[::1] y, float[:, ::1] out):
+    def gradients(self, const double[::1] position, const real[:, ::1] x, const double[::1] y, float[:, ::1] out) -> None:
         """Write the gradients at a position to `out`, as rows of `dim` floats."""
         cdef size_t i, j, n = x.shape[0]
         cdef double slope
@@ -201,7 +197,7 @@ cdef class GradientDescent:
         free(row)
 
     def step(self, const double[::1] report, double rate, double size, double[::1] position, double[:, ::1] sums,
-             double[:, ::1] matrix=None):
+             double[:, ::1] matrix=None) -> None:
         """Take the step after one decoded report of `padded` numbers."""
         self.check(position, sums, matrix)
         if report.shape[0] != <Py_ssize_t>self.p.padded:
@@ -209,8 +205,9 @@ cdef class GradientDescent:
         glm_move(&self.p, &position[0], &report[0], rate, &position[0])
         self.add(&position[0], 1, size, &sums[0, 0], NULL if matrix is None else &matrix[0, 0])
 
-    def run(self, key, uint64_t block, const real[:, ::1] x, const double[::1] y, const int64_t[::1] order,
-            const double[::1] rates, double size, double[::1] position, double[:, ::1] sums, double[:, ::1] matrix=None):
+    def run(self, key: Stream, uint64_t block, const real[:, ::1] x, const double[::1] y,
+            const int64_t[::1] order: NDArray[np.int64] | None, const double[::1] rates, double size, double[::1] position,
+            double[:, ::1] sums, double[:, ::1] matrix=None) -> None:
         """Take one step per person, in the order of the indices `order` (None: the order of `x`).
 
         rates[i] is the i-th step size. Every `rows` people use one record block. Returns whether all records are valid.

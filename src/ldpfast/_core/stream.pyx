@@ -45,7 +45,7 @@ cdef class Stream:
     cdef uint8_t key[32]
     cdef uint64_t next_block
 
-    def __cinit__(self, key=None):
+    def __cinit__(self, key: bytes | None = None):
         if key is None:
             take_key(self.key)
         else:
@@ -60,7 +60,7 @@ cdef class Stream:
     def __reduce__(self):
         raise TypeError("a stream holds a secret key and cannot be pickled or copied")
 
-    def take(self, uint64_t blocks):
+    def take(self, uint64_t blocks) -> int:
         """Reserve `blocks` record blocks and return the number of the first."""
         cdef uint64_t first = self.next_block
         if blocks > ~first:
@@ -69,7 +69,7 @@ cdef class Stream:
         return first
 
 
-def raw(key, unsigned int stream_number, uint64_t block, out, uint64_t counter=0):
+def raw(key: Stream | bytes, unsigned int stream_number: StreamId, uint64_t block, out: NDArray[Any], uint64_t counter=0) -> None:
     """Fill `out`, a multiple of 16 bytes, with the stream (key, stream id, block) that kernels use, from a counter on."""
     cdef Py_buffer view
     cdef stream_key k
@@ -84,7 +84,7 @@ def raw(key, unsigned int stream_number, uint64_t block, out, uint64_t counter=0
     close_key(&k)
 
 
-def encrypt(key, bytes first_input, size_t blocks):
+def encrypt(key: bytes, bytes first_input, size_t blocks) -> bytes:
     """Return `blocks` encrypted inputs of 16 bytes; the first word of the input counts up. For tests."""
     cdef uint8_t k[32]
     cdef aes_input first
@@ -99,7 +99,7 @@ def encrypt(key, bytes first_input, size_t blocks):
     return out
 
 
-def exhausts(key, uint64_t used_blocks):
+def exhausts(key: Stream | bytes, uint64_t used_blocks) -> bool:
     """Return whether a stream is exhausted after `used_blocks` AES blocks, for tests."""
     cdef stream_key k
     cdef unsigned char block[16]
@@ -112,7 +112,7 @@ def exhausts(key, uint64_t used_blocks):
     return exhausted
 
 
-def coins(key, uint64_t high, uint64_t low, size_t lanes, bint direct, out):
+def coins(key: Stream | bytes, uint64_t high, uint64_t low, size_t lanes, bint direct, out: NDArray[Any]) -> None:
     """Fill `out` with packed coins, P(heads) = (high, low) / 2^128, drawn one by one (`direct`, 64 bits) or by bit planes."""
     cdef Py_buffer view
     cdef stream_key k
@@ -132,7 +132,7 @@ def coins(key, uint64_t high, uint64_t low, size_t lanes, bint direct, out):
         close_key(&k)
 
 
-def normals(key, out):
+def normals(key: Stream | bytes, out: NDArray[Any]) -> None:
     """Fill `out` (float or double) with the normal numbers of random directions."""
     cdef Py_buffer view
     cdef stream_key k

@@ -45,21 +45,21 @@ cdef class Hashes:
         self.h.functions, self.h.buckets, self.h.bytes = <uint32_t>coefficients.shape[0], buckets, bytes
 
     @property
-    def key(self):
+    def key(self) -> tuple[int, int]:
         """Two words."""
         return self.h.key[0], self.h.key[1]
 
     @property
-    def bytes(self):
+    def bytes(self) -> int:
         """Number of bytes of a row that are hashed."""
         return self.h.bytes
 
     @property
-    def coefficients(self):
+    def coefficients(self) -> NDArray[np.uint64]:
         """Coefficients of the functions, shape (functions, 3)."""
         return np.array(self.numbers)
 
-    def buckets(self, const uint8_t[:, ::1] rows):
+    def buckets(self, const uint8_t[:, ::1] rows) -> NDArray[np.uint32]:
         """Return the buckets of rows, shape (n, functions)."""
         cdef Py_ssize_t i, n = rows.shape[0]
         cdef uint32_t j
@@ -75,7 +75,7 @@ cdef class Hashes:
                     to[i, j] = bucket_of(&self.h, j, x)
         return found
 
-    def scores(self, const float[:, ::1] table, const uint8_t[:, ::1] rows):
+    def scores(self, const float[:, ::1] table, const uint8_t[:, ::1] rows) -> NDArray[np.float32]:
         """Return the sums of the numbers of rows in a decoded sketch, each without its largest number."""
         cdef Py_ssize_t i, n = rows.shape[0]
         cdef decoded_sketch sketch = self.sketch_of(table)
@@ -89,7 +89,7 @@ cdef class Hashes:
         return found
 
     def search(self, const float[:, ::1] table, const uint8_t[:, ::1] rows, size_t start, uint32_t alphabet, float least,
-               size_t capacity):
+               size_t capacity) -> tuple[NDArray[np.uint8], NDArray[np.float32], int]:
         """Return the continuations of rows of `start` symbols that score at least `least`, and their scores.
 
         Parameters
@@ -160,7 +160,7 @@ cdef class SketchResponse(Kernel):
     cdef CodeKernel mechanism
     cdef size_t k
 
-    def __init__(self, list parts, CodeKernel mechanism, uint32_t bytes):
+    def __init__(self, list parts: list[Hashes], CodeKernel mechanism, uint32_t bytes):
         cdef Hashes hashes
         cdef int size = 0
         cdef uint32_t i
@@ -197,18 +197,19 @@ cdef class SketchResponse(Kernel):
             self.tally_by_size[0] = tally_codes_u8
 
 
-def sip_hash(const uint64_t[::1] key, bytes data):
+def sip_hash(const uint64_t[::1] key, bytes data) -> int:
     """Return SipHash-2-4 of a message."""
     cdef const uint8_t *start = data
     return siphash(&key[0], start, len(data))
 
 
-def product(uint64_t a, uint64_t b):
+def product(uint64_t a, uint64_t b) -> int:
     """Return a product modulo 2^61 - 1 of two numbers below it."""
     return field_product(a, b)
 
 
-def fill_rows(const uint8_t[::1] data, const int64_t[::1] ends, const uint8_t[::1] table, bint padded, uint8_t[:, ::1] out):
+def fill_rows(const uint8_t[::1] data, const int64_t[::1] ends, const uint8_t[::1] table: NDArray[np.uint8] | None,
+              bint padded, uint8_t[:, ::1] out) -> None:
     """Write byte strings as symbols to rows that are padded with zeros, and whether each is invalid to the last byte of its row.
 
     Parameters

@@ -9,18 +9,12 @@ import numpy as np
 
 from ldpfast._core.blocks cimport load_key
 from ldpfast._core.kernel cimport Kernel
-from ldpfast._core.kernels cimport (
-    AES_BLOCK, COLUMN_BITS, COLUMN_FLOAT32, COLUMN_FLOAT64, COLUMN_INT8, COLUMN_INT16, COLUMN_INT32, COLUMN_INT64, COLUMN_UINT8,
-    COLUMN_UINT16, COLUMN_UINT32, COLUMN_UINT64, KEY_BYTES, MAX_STRING_BYTES, STREAM_SURVEY_KEYS, SURVEY_PARTS,
-    SURVEY_ROWS, SYMBOL_MISSING, SYMBOL_UNDECLARED, assign_one, assign_step, blocks_for, column,
-    column_numbers, column_numbers_invalid, column_symbols, column_symbols_invalid, encode_bins, encode_low_high, encode_steps, key_open, key_wipe,
-    privatize_fn, rounding_stream, stream, stream_draw, stream_key, stream_open, tally_fn,
-)
+from ldpfast._core.kernels cimport *
 
 ROWS = SURVEY_ROWS
 PARTS = SURVEY_PARTS
 MISSING, UNDECLARED = SYMBOL_MISSING, SYMBOL_UNDECLARED
-FIRST_ROWS = np.arange(SURVEY_ROWS, dtype=np.uint16)
+FIRST_ROWS: NDArray[np.uint16] = np.arange(SURVEY_ROWS, dtype=np.uint16)
 
 # Kinds of columns by the names of NumPy's dtypes, and "bits", and bytes per value.
 cdef dict KINDS = {
@@ -58,8 +52,8 @@ cdef class Column:
     cdef Py_buffer values, valid, table
     cdef bint has_values, has_valid, has_table
 
-    def __cinit__(self, str kind, values, valid, size_t offset, size_t n, int64_t base=0, table=None,
-                  size_t row_bytes=0):
+    def __cinit__(self, str kind, values: Any, valid: Any, size_t offset, size_t n, int64_t base=0,
+                  table: NDArray[Any] | None = None, size_t row_bytes=0):
         cdef size_t end = offset + n, i, bytes_needed
         self.c.kind, width = KINDS[kind]
         if row_bytes:
@@ -96,7 +90,7 @@ cdef class Column:
         if self.has_table:
             PyBuffer_Release(&self.table)
 
-    def numbers(self, size_t first, size_t n):
+    def numbers(self, size_t first, size_t n) -> NDArray[Any]:
         """Return the numbers of n rows, with NaN for missing ones."""
         cdef const uint16_t[::1] row = FIRST_ROWS
         cdef size_t i
@@ -108,7 +102,7 @@ cdef class Column:
             column_numbers(&self.c, first + i, &row[0], min(<size_t>SURVEY_ROWS, n - i), &out[i])
         return found
 
-    def symbols(self, size_t first, size_t n):
+    def symbols(self, size_t first, size_t n) -> NDArray[Any]:
         """Return the symbols of n rows."""
         cdef const uint16_t[::1] row = FIRST_ROWS
         cdef size_t i
@@ -120,7 +114,7 @@ cdef class Column:
             column_symbols(&self.c, first + i, &row[0], min(<size_t>SURVEY_ROWS, n - i), &out[i])
         return found
 
-    def strings(self, size_t first, size_t n):
+    def strings(self, size_t first, size_t n) -> NDArray[Any]:
         """Return n rows of strings, shape (n, row_bytes)."""
         if first + n > self.n or not self.row_bytes:
             raise ValueError("the column has no such strings")
@@ -137,7 +131,7 @@ cdef class Column:
 cdef enum encoding:
     AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_NUMBER, AS_STRING
 
-ENCODINGS = {"symbol": AS_SYMBOL, "low-high": AS_LOW_HIGH, "bin": AS_BIN, "number": AS_NUMBER, "string": AS_STRING}
+ENCODINGS: dict[str, int] = {"symbol": AS_SYMBOL, "low-high": AS_LOW_HIGH, "bin": AS_BIN, "number": AS_NUMBER, "string": AS_STRING}
 
 cdef struct part:
     int encoding, optional
@@ -201,7 +195,8 @@ cdef class SurveyKernel:
     cdef object keep
     cdef const uint32_t[::1] thresholds
 
-    def __cinit__(self, list parts, list items, size_t answers, thresholds):
+    def __cinit__(self, list parts: list[tuple[str, int, bool, float, float, NDArray[Any] | None, int, int]],
+                  list items: list[tuple[tuple[int, ...], Kernel, int]], size_t answers, thresholds: NDArray[Any]):
         cdef size_t i
         cdef int size
         cdef Kernel kernel
@@ -496,7 +491,7 @@ cdef class SurveyKernel:
 
     # The loops --------------------------------------------------------------------------------------------------------
 
-    def first_invalid_block(self, list columns, size_t n, bint clip):
+    def first_invalid_block(self, list columns: list[Column], size_t n, bint clip) -> tuple[int, int] | None:
         """Return the result of `privatize` for n rows, without reports."""
         cdef column *c = self.columns_of(columns, n)
         cdef size_t at = 0
@@ -508,7 +503,8 @@ cdef class SurveyKernel:
         free(c)
         return None if invalid < 0 else (invalid, at - SURVEY_ROWS)
 
-    def privatize(self, key, uint64_t block, list columns, size_t start, size_t stop, bint clip, list reports, list valid):
+    def privatize(self, key: Stream | bytes, uint64_t block, list columns: list[Column], size_t start, size_t stop,
+                  bint clip, list reports: list[Any], list valid: list[Any]) -> tuple[int, int] | None:
         """Write the reports of the rows start .. stop - 1, where `start` is a multiple of `ROWS`.
 
         `reports` has one buffer per asked question, with room for a report of every row, and `valid` one of packed bits,
@@ -554,8 +550,9 @@ cdef class SurveyKernel:
             self.close_workspace(&w)
         return None if invalid < 0 else (invalid, at)
 
-    def run(self, key, uint64_t block, list columns, size_t start, size_t stop, bint clip, groups, size_t group_count,
-            list states, int64_t[:, ::1] counts, pairs, int64_t[:, ::1] pair_counts):
+    def run(self, key: Stream | bytes, uint64_t block, list columns: list[Column], size_t start, size_t stop, bint clip,
+            groups: NDArray[Any] | None, size_t group_count, list states: list[Any], int64_t[:, ::1] counts,
+            pairs: NDArray[Any], int64_t[:, ::1] pair_counts) -> tuple[int, int] | None:
         """Add the reports of the rows start .. stop - 1 to states, without storing them.
 
         `groups` is None or has the number of the group of each row, below `group_count`. `states` has one buffer per asked
@@ -636,7 +633,7 @@ cdef uint8_t *address_of(buffer) except NULL:
 
 # Messages -------------------------------------------------------------------------------------------------------------
 
-FAULTS = ("", "length", "version", "fingerprint", "question", "order")
+FAULTS: tuple[str, ...] = ("", "length", "version", "fingerprint", "question", "order")
 
 
 cdef int message_fault(const uint8_t[::1] whole, int64_t first, int64_t end, const uint8_t *start, const int64_t[::1] sizes,
@@ -669,7 +666,7 @@ cdef int message_fault(const uint8_t[::1] whole, int64_t first, int64_t end, con
     return at != length
 
 
-def message_faults(data, const int64_t[::1] ends, bytes head, const int64_t[::1] sizes, size_t answers):
+def message_faults(data: Any, const int64_t[::1] ends, bytes head, const int64_t[::1] sizes, size_t answers) -> NDArray[Any]:
     """Return the numbers of the faults of messages in `FAULTS`, 0 for none; the arguments are those of `split_messages`."""
     cdef const uint8_t[::1] whole = data
     cdef const uint8_t *start = <const uint8_t *><const char *>head
@@ -685,7 +682,8 @@ def message_faults(data, const int64_t[::1] ends, bytes head, const int64_t[::1]
     return faults
 
 
-def split_messages(data, const int64_t[::1] ends, bytes head, const int64_t[::1] sizes, size_t answers):
+def split_messages(data: Any, const int64_t[::1] ends, bytes head, const int64_t[::1] sizes,
+                   size_t answers) -> tuple[NDArray[Any] | None, list[NDArray[Any]], tuple[int, int] | None]:
     """Return the questions that messages answer, and their reports; or the first invalid message and its fault.
 
     Parameters

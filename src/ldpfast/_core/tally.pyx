@@ -4,11 +4,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyOb
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from ldpfast._core.blocks cimport size_index
-from ldpfast._core.kernels cimport (
-    MAX_DIRECTION, MAX_SIGNS, expand_frames, frame_format, sign_words, tally_frames, add_clipped_f32, add_clipped_f64, clipping, direction_format, expand_directions, first_off_grid, grid_format, tally_bits, tally_codes_u8, tally_codes_u16,
-    tally_codes_u32, tally_codes_u64, tally_directions, tally_fn, tally_grid, tally_sets, tally_vectors_f32, tally_vectors_f64,
-    vector_format,
-)
+from ldpfast._core.kernels cimport *
 
 cdef tally_fn tally_codes[4]
 tally_codes[:] = [tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64]
@@ -34,19 +30,19 @@ cdef int add(tally_fn tally, const void *format, size_t items, reports, state, s
     return 0
 
 
-def add_codes(reports, counts):
+def add_codes(reports: NDArray[Any], counts: NDArray[Any]) -> None:
     """Add the histogram of `reports` (unsigned codes below len(counts)) to `counts` (int64)."""
     cdef size_t k = len(counts)
     add(tally_codes[size_index(reports.itemsize)], &k, 1, reports, counts, 8 * k)
 
 
-def add_bits(reports, counts):
+def add_bits(reports: NDArray[Any], counts: NDArray[Any]) -> None:
     """Add to `counts` (int64, one per bit) the number of packed rows in `reports` with that bit set."""
     cdef size_t k = len(counts)
     add(tally_bits, &k, (k + 7) // 8, reports, counts, 8 * k)
 
 
-def add_sets(const uint8_t[:, ::1] reports, size_t size, int64_t[::1] counts):
+def add_sets(const uint8_t[:, ::1] reports, size_t size, int64_t[::1] counts) -> bool:
     """Do as `add_bits`, and return whether all rows have `size` ones. If not, the counts have no meaning."""
     cdef size_t n = reports.shape[0], k = counts.shape[0]
     cdef bint valid = True
@@ -58,13 +54,13 @@ def add_sets(const uint8_t[:, ::1] reports, size_t size, int64_t[::1] counts):
     return valid
 
 
-def add_grid(reports, size_t dim, double lower, double grid, state):
+def add_grid(reports: NDArray[Any], size_t dim, double lower, double grid, state: NDArray[Any]) -> None:
     """Add rows of `dim` reports lower + grid (j + 1/2) to `state`, which holds 128-bit sums of j, then of j^2."""
     cdef grid_format format = grid_format(dim, lower, grid)
     add(tally_grid, &format, dim, reports, state, 32 * dim)
 
 
-def add_vectors(reports, size_t dim, double bound, state):
+def add_vectors(reports: NDArray[Any], size_t dim, double bound, state: NDArray[Any]) -> None:
     """Add rows of `dim` numbers in [-bound, bound] to `state`, which holds 128-bit sums in steps of bound 2^-40."""
     cdef vector_format format = vector_format(dim, bound)
     add(tally_vectors_f32 if reports.itemsize == 4 else tally_vectors_f64, &format, dim, reports, state, 16 * dim)
@@ -78,13 +74,13 @@ cdef direction_format format_of_directions(size_t dim, double bound, int bits) e
     return format
 
 
-def add_directions(reports, size_t dim, double bound, int bits, state):
+def add_directions(reports: NDArray[np.uint64], size_t dim, double bound, int bits, state: NDArray[Any]) -> None:
     """Add the public directions of reports (uint64: a seed, then an index of `bits` bits) to a state as that of `add_frames`."""
     cdef direction_format format = format_of_directions(dim, bound, bits)
     add(tally_directions, &format, 1, reports, state, 32 * dim)
 
 
-def directions(const uint64_t[::1] reports, size_t dim, double bound, int bits, float[:, ::1] out):
+def directions(const uint64_t[::1] reports, size_t dim, double bound, int bits, float[:, ::1] out) -> None:
     """Write the public directions of reports, of norm `bound`, to the rows of `out`."""
     cdef direction_format format = format_of_directions(dim, bound, bits)
     if out.shape[0] != reports.shape[0] or out.shape[1] != <Py_ssize_t>dim:
@@ -102,13 +98,14 @@ cdef frame_format format_of_frames(size_t dim, uint32_t signs, double unit, doub
     return format
 
 
-def add_frames(reports, size_t dim, uint32_t signs, double unit, double bound, state):
+def add_frames(reports: NDArray[np.uint64], size_t dim, uint32_t signs, double unit, double bound,
+               state: NDArray[Any]) -> None:
     """Add the vectors of reports (uint64: a seed, then signs) to a state of sums in steps of bound 2^-40, then of their squares."""
     cdef frame_format format = format_of_frames(dim, signs, unit, bound)
     add(tally_frames, &format, 1 + sign_words(&format.frame), reports, state, 32 * dim)
 
 
-def frames(const uint64_t[:, ::1] reports, size_t dim, uint32_t signs, double unit, double bound, float[:, ::1] out):
+def frames(const uint64_t[:, ::1] reports, size_t dim, uint32_t signs, double unit, double bound, float[:, ::1] out) -> None:
     """Write the vectors of reports to the rows of `out`."""
     cdef frame_format format = format_of_frames(dim, signs, unit, bound)
     if (out.shape[0] != reports.shape[0] or out.shape[1] != <Py_ssize_t>dim
@@ -119,7 +116,7 @@ def frames(const uint64_t[:, ::1] reports, size_t dim, uint32_t signs, double un
             expand_frames(&format, &reports[0, 0], reports.shape[0], &out[0, 0])
 
 
-def off_grid(reports, double lower, double grid):
+def off_grid(reports: NDArray[Any], double lower, double grid) -> int:
     """Return the index of the first report that is not on the grid, or -1."""
     cdef Py_buffer rows
     cdef grid_format format = grid_format(1, lower, grid)
@@ -132,7 +129,7 @@ def off_grid(reports, double lower, double grid):
     return -1 if first == n else first
 
 
-def add_clipped(x, size_t dim, double radius, scratch, state):
+def add_clipped(x: NDArray[Any], size_t dim, double radius, scratch: NDArray[np.float64], state: NDArray[np.uint64]) -> int:
     """Add rows of `dim` numbers, clipped to the ball of that radius, to `state`: 128-bit sums in steps of radius 2^-40.
 
     Return the number of rows with a number that is not finite; they count as zero. `scratch` has room for 2 dim doubles.

@@ -11,7 +11,7 @@ cdef enum:
     LONGEST = 31
 
 
-def walsh(int64_t[::1] v):
+def walsh(int64_t[::1] v) -> None:
     """Replace v, whose length is a power of two, by its Walsh-Hadamard transform."""
     if v.shape[0] < 1 or v.shape[0] & (v.shape[0] - 1):
         raise ValueError("the length must be a power of two")
@@ -33,7 +33,7 @@ cdef line_space space_of(Py_ssize_t prime, int length, Py_ssize_t points) except
     return line_space(<uint32_t>prime, <uint32_t>length, <size_t>points)
 
 
-def add_coordinate(uint32_t[:, :, :, ::1] sums, uint32_t[:, :, ::1] wider, int length):
+def add_coordinate(uint32_t[:, :, :, ::1] sums, uint32_t[:, :, ::1] wider, int length) -> None:
     """Sum the counts of vectors over one coordinate more, for the points of all later coordinates.
 
     `sums` has shape (rest, prime, points, prime), with the points of `length` coordinates, and `wider` (rest, points of one
@@ -51,7 +51,7 @@ def add_coordinate(uint32_t[:, :, :, ::1] sums, uint32_t[:, :, ::1] wider, int l
             add_coordinate_u32(space, &sums[i, 0, 0, 0], &wider[i, 0, 0], &scratch[0])
 
 
-def hyperplane_sums(uint32_t[:, ::1] sums, uint32_t[::1] below, uint32_t total, uint32_t[::1] hits, int length):
+def hyperplane_sums(uint32_t[:, ::1] sums, uint32_t[::1] below, uint32_t total, uint32_t[::1] hits, int length) -> None:
     """Compute the sums over the hyperplanes of the points whose last coordinate is 1. src/kernels/transform/line_sums.h."""
     cdef line_space space = space_of(sums.shape[1], length, sums.shape[0])
     if below.shape[0] != sums.shape[0] or <size_t>hits.shape[0] != <size_t>sums.shape[0] * (sums.shape[1] - 1) + 1:
@@ -61,7 +61,7 @@ def hyperplane_sums(uint32_t[:, ::1] sums, uint32_t[::1] below, uint32_t total, 
         hyperplane_sums_u32(space, &sums[0, 0], &below[0], total, &hits[0], &scratch[0])
 
 
-def add_hyperplanes(int64_t[::1] codes, int64_t[::1] people, int64_t[::1] hits, uint32_t prime):
+def add_hyperplanes(int64_t[::1] codes, int64_t[::1] people, int64_t[::1] hits, uint32_t prime) -> None:
     """Add the people with each code to the hits of the points on its hyperplane. src/kernels/transform/line_sums.h."""
     cdef Py_ssize_t i
     if not 2 <= prime <= LARGEST_PRIME or people.shape[0] != codes.shape[0]:
