@@ -56,6 +56,7 @@ check: $(VENV)/.check ## format, lint, types, checks of the compiled code, conte
 	cd $(VENV) && bin/python -m mypy.stubtest ldpfast._core --ignore-disjoint-bases --ignore-unused-allowlist \
 	    --allowlist ../tools/stubtest_allowlist.txt
 	$(PY) tools/core_stubs.py --check
+	$(PY) tools/card_tables.py --check
 	$(PY) tools/vector_loops.py
 	$(PY) tools/nogil_code.py
 	$(PY) tools/baseline_isa.py
@@ -82,8 +83,8 @@ bits: ## the kernels give the same bits on every instruction set and on ARM64 (c
 ports: $(VENV)/.clients ## the kernels compiled for musl, Windows and macOS; the same bits where such programs can run
 	$(PY) tools/equal_bits.py --zig
 
-taint: ## no branch and no address depends on a record or a private coin, where this is claimed (Valgrind)
-	$(PYTHON) tools/secret_taint.py
+taint: $(VENV)/.test ## no branch and no address depends on a record or a private coin, where this is claimed (Valgrind)
+	$(PY) tools/secret_taint.py
 
 clients: $(VENV)/.test $(VENV)/.clients ## the clients of surveys in C and JavaScript: build, and tests in Node and Chromium
 	for tool in node chromium valgrind; do command -v $$tool > /dev/null || { echo "clients: not found: $$tool"; exit 1; }; done

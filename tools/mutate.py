@@ -27,6 +27,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from queue import SimpleQueue
 
+from mechanism_cards import CARDS
 from mutants import ROOT, Mutant, files, mutants
 
 EQUIVALENTS = ROOT / "tools" / "mutate_equivalents.txt"
@@ -49,19 +50,14 @@ TALLY = [f"tests/core/test_{name}.py" for name in ("tally", "tally_clipped")]
 TALLY += ["tests/reports", "tests/central/test_mean.py", *SHARED]
 CENTRAL = [f"tests/central/test_{name}.py" for name in ("density", "m_estimate", "mean", "noise", "quantile", "smooth")]
 NOISE = ["tests/core/test_noise.py", "tests/central/test_noise.py"]
-LAPLACE = mechanisms("laplace", "laplace_vector", "laplace_one_hot", "laplace_residue", "discrete_laplace")
-LAPLACE += ["tests/central/test_noise.py"]
+LAPLACE = [test for tests in CARDS["laplace"].kernel_tests.values() for test in tests]
 SGD = ["tests/estimation/sgd", "tests/estimation/test_regression.py", "tests/estimation/test_errors.py", *CORE]
 SERIES = ["tests/core/test_series.py", "tests/estimation/test_series_density.py"]
 KEYS = ["tests/test_person_keys.py"]
 SURVEY = ["tests/survey", *KEYS, *CORE]
 STRINGS = ["tests/strings", *SHARED]
-BALL = [
-    *mechanisms("half_space", "gradient", "hessian", "hyperplanes"),
-    "tests/estimation/sgd/test_gradient_descent.py",
-]
 # The tests that hold a file: the first pattern that matches.
-TESTS = {
+TESTS = {pattern: [*tests, *SHARED] for card in CARDS.values() for pattern, tests in card.kernel_tests.items()} | {
     "src/kernels/random/aes*": STREAM,
     "src/kernels/random/stream*": [*STREAM, *TWINS, *LAPLACE, *KEYS, "tests/central/test_quantile.py"],
     "src/kernels/random/system_key.c": STREAM,
@@ -84,27 +80,9 @@ TESTS = {
         "tests/core/test_order.py",
         *mechanisms("subset_selection", "sampled_cube", "projective_geometry_response", "rank_codebook"),
     ],
-    "src/kernels/privatize/bins*": [*mechanisms("bins", "smoothed_bins"), *SHARED],
-    "src/kernels/privatize/hadamard*": [*mechanisms("hadamard_response", "tree_response"), *SHARED],
-    "src/kernels/privatize/l2_ball*": [*mechanisms("l2_ball"), *BALL, *SHARED],
-    "src/kernels/privatize/laplace*": [*LAPLACE, *SHARED],
-    "src/kernels/privatize/linf_ball*": [*mechanisms("linf_ball"), *BALL, *SHARED],
     "src/kernels/privatize/packed_bits.h": [*mechanisms("linf_ball", "unary_encoding", "subset_selection"), *SHARED],
-    "src/kernels/privatize/projective*": [*mechanisms("projective_geometry_response", "tree_response"), *SHARED],
-    "src/kernels/privatize/randomized*": [
-        *mechanisms("randomized_response", "warner", "residue", "bins", "tree_response"),
-        *SHARED,
-    ],
-    "src/kernels/privatize/ranked_signs*": [*mechanisms("ranked_signs"), *SHARED],
     "src/kernels/privatize/unit_row_body.h": [*mechanisms("rank_codebook", "ranked_signs"), *SHARED],
-    "src/kernels/privatize/rank_codebook*": [*mechanisms("rank_codebook"), "tests/reports/test_directions.py", *SHARED],
-    "src/kernels/privatize/residue*": [*mechanisms("residue"), *SHARED],
-    "src/kernels/privatize/sampled_cube*": [*mechanisms("sampled_cube"), "tests/reports/test_signs.py", *SHARED],
     "src/kernels/privatize/series*": [*SERIES, *SHARED],
-    "src/kernels/privatize/sign_bit*": [*mechanisms("sign_bit", "half_space"), *SHARED],
-    "src/kernels/privatize/subset*": [*mechanisms("subset_selection"), *SHARED],
-    "src/kernels/privatize/unary*": [*mechanisms("unary_encoding"), *SHARED],
-    "src/kernels/privatize/window*": [*mechanisms("window"), *SHARED],
     "src/kernels/privatize/*": [*TWINS, *mechanisms("errors", "pieces"), *SHARED],
     "src/kernels/series_values*": SERIES,
     "src/kernels/tally/frames*": [*mechanisms("ranked_signs"), "tests/reports/test_aggregation.py", *SHARED],

@@ -13,7 +13,9 @@ from ldpfast._core.kernel import Kernel
 from ldpfast.mechanisms import Mechanism
 
 from ..support.examples import Example
+from ._fault import Fault
 from ._formats import one_byte, scalar
+from ._pages import Decision, Precision
 
 Maker = Callable[[float], Mechanism]  # from epsilon
 Shape = Callable[[Any], tuple[int, ...]]  # of a mechanism, without the axis of the records
@@ -144,10 +146,11 @@ class Card:
     recorded: tuple[Sample, ...] = ()
 
     # Tools and pages.
-    faults: tuple[Any, ...] = ()  # planted in its kernel by tools/secret_taint.py
-    kernel_tests: tuple[str, ...] = ()  # that hold its kernel, for tools/mutate.py
-    choosing: tuple[str, ...] = ()  # rows of docs/choosing.md
-    timing: str = ""  # of docs/threat_model.md
+    faults: tuple[Fault, ...] = ()  # planted in its kernel by tools/secret_taint.py
+    # Test files that hold its kernel, by patterns of the kernel's files, for tools/mutate.py.
+    kernel_tests: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    choosing: tuple[Decision | Precision, ...] = ()  # rows of docs/choosing.md
+    timing: str = ""  # why the time may depend on the record, for docs/threat_model.md; empty where it does not
 
     @property
     def kernel(self) -> Kernel | None:

@@ -10,7 +10,9 @@ from ..support.channels import exact_rows
 from ..support.examples import Example
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import equal_to, response
+from ._fault import Fault
 from ._formats import per_code
+from ._pages import Precision
 from ._samples import EPSILONS, NUMBERS, number, recorded_numbers
 
 HALVES = ldp.Bins([0.25], 1.0)
@@ -34,4 +36,30 @@ CARD = Card(
     audited=((ldp.Bins([0.0], 1.0), 0.95),),
     keyed=(Keyed(ldp.Bins([0.0, 1.0], 1.0), NUMBERS, number),),
     recorded=(Sample(HALVES, recorded_numbers(3000)), Sample(EIGHT, recorded_numbers(3000))),
+    faults=(
+        Fault(
+            "a branch on a comparison of the record with a cut",
+            "bins, f32",
+            "privatize/bins.c",
+            "privatize/bins_body.h",
+            "symbol[i] = (uint8_t)(symbol[i] + ((double)value[i] >= cut));",
+            'if ((double)value[i] >= cut) { __asm__ volatile(""); symbol[i]++; }',
+        ),
+    ),
+    kernel_tests={
+        "src/kernels/privatize/bins*": (
+            "tests/mechanisms/test_bins.py",
+            "tests/mechanisms/test_smoothed_bins.py",
+        ),
+    },
+    choosing=(
+        Precision(
+            "number",
+            40,
+            "a number whose histogram is wanted",
+            "`Bins(cuts, epsilon)`",
+            "1 byte",
+            "as `RandomizedResponse`",
+        ),
+    ),
 )

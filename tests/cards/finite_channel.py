@@ -6,6 +6,7 @@ import ldpfast as ldp
 
 from ..support.examples import Example
 from ._card import Card, ChannelRow, Simulated
+from ._pages import Decision, Precision
 
 BINARY = ldp.FiniteChannel([[3, 1], [1, 3]])
 TERNARY = ldp.FiniteChannel([[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 4, 2]])
@@ -19,4 +20,22 @@ CARD = Card(
     bad_records=(TERNARY,),
     frequencies=(ChannelRow(TERNARY, 2, 2),),
     simulated=(Simulated(TERNARY),),
+    choosing=(
+        Decision(
+            "design",
+            10,
+            "",
+            "`FiniteChannel`, [your own class](custom_mechanism.md)",
+            "exact for any table of integers",
+        ),
+        Precision(
+            "design",
+            10,
+            "a category, by a design of your own",
+            "`FiniteChannel(rows)`",
+            "1 to 8 bytes",
+            "from the table",
+        ),
+    ),
+    timing="the table is read at an index that is the record",
 )

@@ -11,7 +11,9 @@ import ldpfast as ldp
 from ..support.examples import Example
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import in_set, logistic
+from ._fault import Fault
 from ._formats import has_codes_of_records, per_category, smallest_code
+from ._pages import Decision, Precision
 from ._samples import EPSILONS, few_categories, integer, recorded_labels, shares
 
 SIZES = (2, 13, 256, 300, 65_536, 70_000)
@@ -53,5 +55,38 @@ CARD = Card(
         *(Sample(ldp.HadamardResponse(k, 1.5), recorded_labels(3000, k)) for k in SIZES),
         Sample(ldp.HadamardResponse(9, 20.0), recorded_labels(3000, 9)),
         Sample(ldp.HadamardResponse(1000, 0.01), recorded_labels(3000, 1000)),
+    ),
+    faults=(
+        Fault(
+            "a branch on the parity of the code and the record",
+            "Hadamard response, u16 u16",
+            "privatize/hadamard_response.c",
+            "privatize/hadamard_response_body.h",
+            "return code ^ (row & -row & -((parity ^ tails) & 1));",
+            'if ((parity ^ tails) & 1) { __asm__ volatile(""); code ^= row & -row; } return code;',
+        ),
+    ),
+    kernel_tests={
+        "src/kernels/privatize/hadamard*": (
+            "tests/mechanisms/test_hadamard_response.py",
+            "tests/mechanisms/test_tree_response.py",
+        ),
+    },
+    choosing=(
+        Decision(
+            "category",
+            40,
+            "many, $\\varepsilon$ up to 1, fastest client and server",
+            "`HadamardResponse`",
+            "one random word, one byte or two",
+        ),
+        Precision(
+            "category",
+            40,
+            "the same with the fastest client and server, ε ≤ 1",
+            "`HadamardResponse(k, epsilon)`",
+            "about log2(k) bits",
+            "coth²(ε/2) for a rare category",
+        ),
     ),
 )

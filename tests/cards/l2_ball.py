@@ -11,8 +11,18 @@ import ldpfast as ldp
 from ..support.examples import Example
 from ._card import Card, Coin, Keyed, Sample, always
 from ._events import is_positive, logistic
+from ._fault import Fault
 from ._formats import dtype_of_record, per_coordinate
+from ._pages import Decision, Precision
 from ._samples import DISK, N, few_rows, in_ball, poles, recorded_rows, row
+
+TESTS_OF_BALLS = (  # of what uses the kernel of either ball
+    "tests/mechanisms/test_half_space.py",
+    "tests/mechanisms/test_gradient.py",
+    "tests/mechanisms/test_hessian.py",
+    "tests/mechanisms/test_hyperplanes.py",
+    "tests/estimation/sgd/test_gradient_descent.py",
+)
 
 
 def flip(dtype: str, radius: float) -> Callable[[int], np.ndarray]:
@@ -54,5 +64,46 @@ CARD = Card(
     keyed=(Keyed(ldp.L2Ball(2, 1.0), DISK, row),),
     recorded=tuple(
         Sample(ldp.L2Ball(d, 1.0, radius=2.0), recorded_rows(12_000 // d, d)) for d in (1, 2, 3, 32, 100, 6000)
+    ),
+    faults=(
+        Fault(
+            "a branch on the side of the half-space, in floating point",
+            "l2 ball, f32",
+            "privatize/l2_ball.c",
+            "privatize/l2_ball.c",
+            "const uint64_t minus =\n        (uint64_t)(sum[1] < 0)",
+            'uint64_t side = 0; if (sum[1] < 0) { __asm__ volatile(""); side = 1; }\nconst uint64_t minus = side',
+        ),
+        Fault(
+            "a branch on a record that is NaN",
+            "l2 ball, f64",
+            "privatize/l2_ball.c",
+            "privatize/l2_ball.c",
+            "const double norm = clamp_unit(__builtin_sqrt(sum[2]), 0);",
+            'double norm = clamp_unit(__builtin_sqrt(sum[2]), 0); if (sum[2] != sum[2]) { __asm__ volatile(""); norm = 0; }',
+        ),
+    ),
+    kernel_tests={
+        "src/kernels/privatize/l2_ball*": (
+            "tests/mechanisms/test_l2_ball.py",
+            *TESTS_OF_BALLS,
+        ),
+    },
+    choosing=(
+        Decision(
+            "ball",
+            30,
+            "fastest client, $\\varepsilon$ below $2.26 \\sqrt{d}$",
+            "`L2Ball`",
+            "one sign of a random direction",
+        ),
+        Precision(
+            "ball",
+            30,
+            "the same with the fastest client, ε < 2.26 √d",
+            "`L2Ball(dim, epsilon, radius)`",
+            "d floats",
+            "(π/2) r² coth²(ε/2) - x_j², within 6 % for d ≥ 10",
+        ),
     ),
 )

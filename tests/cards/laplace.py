@@ -12,6 +12,7 @@ from ..support.examples import Example
 from ._card import Card, Keyed, Noise, Sample, always
 from ._events import LAPLACE_FLIP
 from ._formats import double
+from ._pages import Decision, Precision
 from ._samples import NUMBERS, SHARES_OF_NUMBERS, few_numbers, number, recorded_numbers
 
 CARD = Card(
@@ -37,4 +38,26 @@ CARD = Card(
         Sample(ldp.Laplace(-4.0, 5.0, 1.0), recorded_numbers(20_000)),
         Sample(ldp.Laplace(-40.0, 50.0, 0.01), recorded_numbers(3000)),
     ),
+    kernel_tests={
+        "src/kernels/privatize/laplace*": (
+            "tests/mechanisms/test_laplace.py",
+            "tests/mechanisms/test_laplace_vector.py",
+            "tests/mechanisms/test_laplace_one_hot.py",
+            "tests/mechanisms/test_laplace_residue.py",
+            "tests/mechanisms/test_discrete_laplace.py",
+            "tests/central/test_noise.py",
+        ),
+    },
+    choosing=(
+        Decision("number", 40, "exact sums are wanted", "`Laplace`", "reports are numbers that add up"),
+        Precision(
+            "number",
+            30,
+            "a number of which exact sums are wanted",
+            "`Laplace(lower, upper, epsilon)`",
+            "8 bytes",
+            "8 r² / ε²",
+        ),
+    ),
+    timing="tables are read at indices that depend on the noise",
 )

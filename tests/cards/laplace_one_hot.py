@@ -34,4 +34,5 @@ CARD = Card(
     billion={"LaplaceOneHot, k = 10": (partial(LaplaceOneHot, 10, 1.0), shares(10))},
     keyed=(Keyed(LaplaceOneHot(9, 1.0), CATEGORIES, integer),),
     recorded=tuple(Sample(LaplaceOneHot(k, 2.0), recorded_labels(300, k)) for k in (2, 13, 300)),
+    timing="tables are read at indices that depend on the noise",
 )

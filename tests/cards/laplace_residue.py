@@ -29,4 +29,5 @@ CARD = Card(
     extremes=((LaplaceResidue(2.0, 0.0, 0.7), np.array([-0.999, 0.999])),),
     keyed=(Keyed(LaplaceResidue(2.0, 0.25, 1.0), NUMBERS, number),),
     recorded=(Sample(LaplaceResidue(2.0, 0.25, 1.0), recorded_numbers(70_000)),),
+    timing="tables are read at indices that depend on the noise",
 )

@@ -12,6 +12,7 @@ from ..support.examples import Example
 from ._card import Card, Keyed, Noise, Sample, always
 from ._events import LAPLACE_FLIP
 from ._formats import double, per_coordinate
+from ._pages import Decision, Precision
 from ._samples import CUBE, DISK, few_rows, poles, recorded_rows, row
 
 CARD = Card(
@@ -45,4 +46,16 @@ CARD = Card(
         for d in (1, 3, 50, 9000)
         for norm in ("l2", "linf")
     ),
+    choosing=(
+        Decision("ball", 40, "$\\varepsilon$ above $2.26 \\sqrt{d}$", "`LaplaceVector`", "plain noise is better there"),
+        Precision(
+            "ball",
+            40,
+            "a vector, ε > 2.26 √d",
+            "`LaplaceVector(dim, epsilon, radius, norm)`",
+            "d doubles",
+            "8 d r² / ε² (l2), 8 d² r² / ε² (linf)",
+        ),
+    ),
+    timing="tables are read at indices that depend on the noise",
 )

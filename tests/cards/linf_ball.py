@@ -11,8 +11,11 @@ import ldpfast as ldp
 from ..support.examples import Example
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import at_least_ones, logistic
+from ._fault import Fault
 from ._formats import packed_coordinates, per_coordinate
+from ._pages import Decision, Precision
 from ._samples import CUBE, N, ends, few_rows, in_cube, recorded_rows, row, shares_of_vectors
+from .l2_ball import TESTS_OF_BALLS
 
 TIES = ("keep", "thin")
 
@@ -60,4 +63,32 @@ CARD = Card(
         for d in (1, 2, 27, 64, 100, 1000, 40_000)
         for ties in TIES
     ),
+    faults=(
+        Fault(
+            "a row that is changed only if it is flipped",
+            "l-infinity ball, f32",
+            "privatize/linf_ball.c",
+            "privatize/linf_ball.c",
+            "flip_bits(row, p->dim, -(uint64_t)(2 * agree < p->dim) ^ -(uint64_t)(coin >= p->heads));",
+            "if ((2 * agree < p->dim) != (coin >= p->heads)) flip_bits(row, p->dim, ~(uint64_t)0);",
+        ),
+    ),
+    kernel_tests={
+        "src/kernels/privatize/linf_ball*": (
+            "tests/mechanisms/test_linf_ball.py",
+            *TESTS_OF_BALLS,
+        ),
+    },
+    choosing=(
+        Decision("box", 20, "all coordinates of every person, fast", "`LinfBall`", "one sign for each coordinate"),
+        Precision(
+            "box",
+            20,
+            "the same, with all signs",
+            "`LinfBall(dim, epsilon, radius)`",
+            "d bits",
+            "(π/2) d r² coth²(ε/2) - x_j², within 6 % for d ≥ 10",
+        ),
+    ),
+    timing='with `ties="thin"` only: the number of draws of a row depends on the record',
 )

@@ -22,4 +22,5 @@ CARD = Card(
     makers={"PrivUnit": lambda e: ldp.PrivUnit(3, e)},
     bad_records=(ldp.PrivUnit(3, 1.0, radius=2.0),),
     refuses_simulation=always,
+    timing="the number of draws depends on the record and the coin",
 )

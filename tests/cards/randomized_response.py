@@ -11,7 +11,9 @@ import ldpfast as ldp
 from ..support.examples import Example
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated, always
 from ._events import equal_to, response
+from ._fault import Fault
 from ._formats import per_category, smallest_code
+from ._pages import Decision, Precision
 from ._samples import EPSILONS, few_categories, integer, recorded_labels, shares
 
 CARD = Card(
@@ -47,4 +49,48 @@ CARD = Card(
         Keyed(ldp.RandomizedResponse(500, 1.0), np.arange(40) * 12, integer),
     ),
     recorded=tuple(Sample(ldp.RandomizedResponse(k, 1.5), recorded_labels(3000, k)) for k in (2, 9, 128, 300, 70_000)),
+    faults=(
+        Fault(
+            "a branch on the private coin",
+            "randomized response, 32 bits",
+            "privatize/randomized_response.c",
+            "privatize/randomized_response_body.h",
+            "out[i] = (uint8_t)((truth & ~replaced) | (other[i] & replaced));",
+            'out[i] = truth; if (replaced) { __asm__ volatile(""); out[i] = (uint8_t)other[i]; }',
+        ),
+        Fault(
+            "a branch on the private coin, in integers",
+            "randomized response, u16",
+            "privatize/randomized_response.c",
+            "privatize/randomized_response.c",
+            "const uint64_t replaced = -(uint64_t)(u >= p->direct);",
+            'uint64_t replaced = 0; if (u >= p->direct) { __asm__ volatile(""); replaced = ~replaced; }',
+        ),
+    ),
+    kernel_tests={
+        "src/kernels/privatize/randomized*": (
+            "tests/mechanisms/test_randomized_response.py",
+            "tests/mechanisms/test_warner.py",
+            "tests/mechanisms/test_residue.py",
+            "tests/mechanisms/test_bins.py",
+            "tests/mechanisms/test_tree_response.py",
+        ),
+    },
+    choosing=(
+        Decision(
+            "category",
+            10,
+            "$k$ up to about $1.4 e^\\varepsilon + 1.5$",
+            "`RandomizedResponse`",
+            "smallest total variance for few categories",
+        ),
+        Precision(
+            "category",
+            10,
+            "one of few categories, k ≤ 1.4 e^ε + 1.5",
+            "`RandomizedResponse(k, epsilon)`",
+            "1 to 8 bytes",
+            "(e^ε + k - 2) / (e^ε - 1)² for a rare category",
+        ),
+    ),
 )

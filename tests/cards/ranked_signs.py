@@ -11,7 +11,9 @@ import ldpfast as ldp
 from ..support.examples import Example
 from ._card import Card, Coin, Keyed, Sample, always
 from ._events import of_set
+from ._fault import Fault
 from ._formats import per_coordinate
+from ._pages import Decision, Precision
 from ._samples import DISK, N, few_rows, in_ball, poles, recorded_rows, row
 
 
@@ -40,5 +42,37 @@ CARD = Card(
     recorded=tuple(
         Sample(ldp.RankedSigns(d, 2.0, radius=2.0, signs=signs), recorded_rows(300, d))
         for d, signs in ((2, 2), (100, 70), (300, 20))
+    ),
+    faults=(
+        Fault(
+            "a branch on the rank of a product",
+            "ranked signs, f64",
+            "privatize/ranked_signs.c",
+            "privatize/ranked_signs_body.h",
+            "word |= pattern[i] & -(uint64_t)(rank[j] / 64 == i);",
+            'if (rank[j] / 64 == i) { __asm__ volatile(""); word |= pattern[i]; }',
+        ),
+        Fault(
+            "an address that depends on the pattern",
+            "ranked signs, f32",
+            "privatize/ranked_signs.c",
+            "privatize/ranked_signs_body.h",
+            "const uint32_t member = reader_word(coins) <= own;",
+            "const uint32_t member = reader_word(coins) <= limit[left];",
+        ),
+    ),
+    kernel_tests={
+        "src/kernels/privatize/ranked_signs*": ("tests/mechanisms/test_ranked_signs.py",),
+    },
+    choosing=(
+        Decision("ball", 20, "above", "`RankedSigns`", "smallest variance, 16 to 40 bytes"),
+        Precision(
+            "ball",
+            20,
+            "the same, large ε or many dimensions",
+            "`RankedSigns(dim, epsilon, radius)`",
+            "8 bytes and L bits",
+            "1.01 to 1.05 of the best possible up to ε = 16, up to 1.11 at ε = 30, with L = min(d, 256) signs and d ≥ 64",
+        ),
     ),
 )

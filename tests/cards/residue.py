@@ -10,7 +10,9 @@ from ..support.channels import exact_rows
 from ..support.examples import Example
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import equal_to, response
+from ._fault import Fault
 from ._formats import per_code
+from ._pages import Precision
 from ._samples import EPSILONS, NUMBERS, number, recorded_numbers
 
 CARD = Card(
@@ -32,5 +34,28 @@ CARD = Card(
     keyed=(Keyed(ldp.Residue(0.7, -0.1, 4, 1.0), NUMBERS, number),),
     recorded=tuple(
         Sample(ldp.Residue(0.7, -0.1, modulus, e), recorded_numbers(3000)) for modulus, e in ((4, 1.0), (9, 20.0))
+    ),
+    faults=(
+        Fault(
+            "a table at an index that depends on the record",
+            "residue, f64",
+            "privatize/residue.c",
+            "privatize/residue_body.h",
+            "symbol[i] = (uint8_t)found[i];",
+            "{ static const uint8_t table[256] = {0, 1, 2, 3, 4}; symbol[i] = table[found[i] & 255]; }",
+        ),
+    ),
+    kernel_tests={
+        "src/kernels/privatize/residue*": ("tests/mechanisms/test_residue.py",),
+    },
+    choosing=(
+        Precision(
+            "number",
+            50,
+            "a number, in the rounds of a protocol",
+            "`Residue(width, offset, modulus, epsilon)`",
+            "1 byte",
+            "as `RandomizedResponse`",
+        ),
     ),
 )

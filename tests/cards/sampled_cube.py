@@ -15,6 +15,7 @@ from ..support.examples import Example
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import at_least_ones, of_set
 from ._formats import packed_coordinates, per_coordinate
+from ._pages import Decision, Precision
 from ._samples import CUBE, N, ends, few_rows, in_cube, recorded_rows, row, shares_of_vectors
 
 
@@ -87,4 +88,22 @@ CARD = Card(
             for d, sampled in ((9, 9), (64, 64), (200, 62))
         ),
     ),
+    kernel_tests={
+        "src/kernels/privatize/sampled_cube*": (
+            "tests/mechanisms/test_sampled_cube.py",
+            "tests/reports/test_signs.py",
+        ),
+    },
+    choosing=(
+        Decision("box", 10, "", "`SampledCube`", "smallest variance, a few signs"),
+        Precision(
+            "box",
+            10,
+            "a vector in a box [-r, r]^d",
+            "`SampledCube(dim, epsilon, radius)`",
+            "a few signs",
+            "at ε = 4 about 0.25 of that of `LinfBall`",
+        ),
+    ),
+    timing="the number of draws depends on the coin",
 )

@@ -12,6 +12,8 @@ from ..support.channels import exact_rows
 from ..support.examples import Example
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import logistic
+from ._fault import Fault
+from ._pages import Decision, Precision
 from ._samples import EPSILONS, NUMBERS, SHARES_OF_NUMBERS, few_numbers, in_interval, number, recorded_numbers
 
 CARD = Card(
@@ -38,4 +40,40 @@ CARD = Card(
         Keyed(ldp.SignBit(-1, 3, 1.0), NUMBERS.astype(np.float32), number),
     ),
     recorded=(Sample(ldp.SignBit(-4.0, 5.0, 1.0), recorded_numbers(3000)),),
+    faults=(
+        Fault(
+            "a branch on the report",
+            "sign bit, 64 bits, f64",
+            "privatize/sign_bit.c",
+            "privatize/sign_bit_body.h",
+            "out[i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));",
+            "out[i] = 0; if (word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1))) "
+            '{ __asm__ volatile(""); out[i] = 1; }',
+        ),
+        Fault(
+            "a loop over the ones of the reports",
+            "sign bit, 32 bits, f32",
+            "privatize/sign_bit.c",
+            "privatize/sign_bit_body.h",
+            "PER_ISA(store_bits)(out + i, bits);",
+            "memset(out + i, 0, 64); for (; bits; bits &= bits - 1) out[i + (size_t)__builtin_ctzll(bits)] = 1;",
+        ),
+    ),
+    kernel_tests={
+        "src/kernels/privatize/sign_bit*": (
+            "tests/mechanisms/test_sign_bit.py",
+            "tests/mechanisms/test_half_space.py",
+        ),
+    },
+    choosing=(
+        Decision("number", 10, "$\\varepsilon$ below 0.25", "`SignBit`", "one bit, at most 1 % more variance"),
+        Precision(
+            "number",
+            10,
+            "a number in [lower, upper], ε < 0.53",
+            "`SignBit(lower, upper, epsilon)`",
+            "1 byte",
+            "r² coth²(ε/2) - (x - c)²",
+        ),
+    ),
 )

@@ -37,4 +37,5 @@ CARD = Card(
     power=coins,
     keyed=(Keyed(SketchResponse(1.0, max_bytes=9), WORDS, lambda x: (x.encode().ljust(10, b"\0"),)),),
     recorded=(Sample(SketchResponse(1.0, max_bytes=9, buckets=300), lambda: np.resize(WORDS, 3000)),),
+    timing="the time of its mechanism may depend on the bucket",
 )

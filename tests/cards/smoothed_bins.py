@@ -23,4 +23,5 @@ CARD = Card(
     simulated=(
         Simulated(SmoothedBins([0.0, 1.0], 1.0, spacing=2.0), 0.5, lambda m: exact_rows(m).T @ [0.25, 0.5, 0.25]),
     ),
+    timing="it is written in Python",
 )

@@ -11,7 +11,9 @@ import ldpfast as ldp
 from ..support.examples import Example
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import of_set, ones
+from ._fault import Fault
 from ._formats import packed_categories, per_category
+from ._pages import Decision, Precision
 from ._samples import CATEGORIES, EPSILONS, few_categories, integer, recorded_labels, shares
 
 CARD = Card(
@@ -47,5 +49,61 @@ CARD = Card(
     recorded=(
         *(Sample(ldp.SubsetSelection(k, 1.5), recorded_labels(3000, k)) for k in (2, 13, 128, 1000)),
         *(Sample(ldp.SubsetSelection(k, 2.0, size=size), recorded_labels(3000, k)) for k, size in ((13, 12), (65, 40))),
+    ),
+    faults=(
+        Fault(
+            "a member that is looked for only if it is removed",
+            "subset selection, u8",
+            "privatize/subset_selection.c",
+            "privatize/subset_selection_body.h",
+            "bits &= ~(PER_ISA(deposit)((uint64_t)1 << (rank & 63), bits) & here & own);",
+            'if (own) { __asm__ volatile(""); bits &= ~(PER_ISA(deposit)((uint64_t)1 << (rank & 63), bits) & here); }',
+        ),
+        Fault(
+            "a branch on whether a word holds the record",
+            "subset selection, u16",
+            "privatize/subset_selection.c",
+            "privatize/subset_selection_body.h",
+            "const uint64_t low = earlier | (in_word & (at - 1)), moved = bits << 1 | carry;",
+            "uint64_t low = earlier | (in_word & (at - 1)); const uint64_t moved = bits << 1 | carry; "
+            'if (before / 64 == truth / 64) { __asm__ volatile(""); low = at - 1; }',
+        ),
+        Fault(
+            "a branch on the private coin of a set",
+            "subset selection, u8",
+            "privatize/subset_selection.c",
+            "privatize/subset_selection_body.h",
+            "const uint64_t report = (bits & low) | (moved & ~low & ~(at & in_word)) | (at & in_word & own);",
+            "uint64_t report = (bits & low) | (moved & ~low & ~(at & in_word)); "
+            'if (own) { __asm__ volatile(""); report |= at & in_word; }',
+        ),
+        Fault(
+            "a bit at an address that depends on the record",
+            "subset selection, u16",
+            "privatize/subset_selection.c",
+            "privatize/subset_selection_body.h",
+            "most = record > most ? record : most;",
+            "{ static volatile uint8_t seen[1 << 16]; seen[truth] = 1; } most = record > most ? record : most;",
+        ),
+    ),
+    kernel_tests={
+        "src/kernels/privatize/subset*": ("tests/mechanisms/test_subset_selection.py",),
+    },
+    choosing=(
+        Decision(
+            "category",
+            20,
+            "more, $k$ up to 4096",
+            "`SubsetSelection`",
+            "smallest total variance for many; a report has $k$ bits",
+        ),
+        Precision(
+            "category",
+            20,
+            "one of many categories, k ≤ 4096",
+            "`SubsetSelection(k, epsilon)`",
+            "k bits",
+            "a little below 4 e^ε / (e^ε - 1)² for a rare category",
+        ),
     ),
 )

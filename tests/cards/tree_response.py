@@ -32,4 +32,5 @@ CARD = Card(
     ),
     finite=(lambda e: TreeResponse(5, e, branching=2), lambda e: TreeResponse(5, e, branching=2, method="haar")),
     moments=(TreeResponse(9, 1.0, branching=2, method="haar"),),
+    timing="it is written in Python",
 )

@@ -11,7 +11,9 @@ import ldpfast as ldp
 from ..support.examples import Example
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import logistic, ones
+from ._fault import Fault
 from ._formats import packed_categories, per_category
+from ._pages import Decision, Precision
 from ._samples import CATEGORIES, EPSILONS, few_categories, integer, recorded_labels, shares
 
 SYMMETRIC, OPTIMIZED = METHODS = "symmetric", "optimized"
@@ -68,4 +70,43 @@ CARD = Card(
         for k in (2, 13, 128, 1000)
         for method in METHODS
     ),
+    faults=(
+        Fault(
+            "a branch on the place of the person's own bit",
+            "unary encoding, one row, u32",
+            "privatize/unary_encoding.c",
+            "privatize/unary_row.h",
+            "const uint64_t own = bit & -(uint64_t)(first / 64 + w == at);",
+            'uint64_t own = 0; if (first / 64 + w == at) { __asm__ volatile(""); own = bit; }',
+        ),
+        Fault(
+            "a table at an index that is the record",
+            "unary encoding, one row, u8",
+            "privatize/unary_encoding.c",
+            "privatize/unary_row.h",
+            "const uint64_t bit = (uint64_t)1 << truth % 64, at",
+            "static const uint64_t table[64] = {1, 2, 4, 8}; const uint64_t bit = table[truth % 64], at",
+        ),
+    ),
+    kernel_tests={
+        "src/kernels/privatize/unary*": ("tests/mechanisms/test_unary_encoding.py",),
+    },
+    choosing=(
+        Decision(
+            "category",
+            50,
+            "some categories are frequent",
+            "`UnaryEncoding`",
+            "the variance does not depend on the share",
+        ),
+        Precision(
+            "category",
+            50,
+            "one of many categories, some of them frequent",
+            "`UnaryEncoding(k, epsilon)`",
+            "k bits",
+            "e^(ε/2) / (e^(ε/2) - 1)², whatever the share",
+        ),
+    ),
+    timing="for arrays of records only: the work depends on the bits",
 )

@@ -11,6 +11,7 @@ import ldpfast as ldp
 from ..support.examples import Example
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated, always
 from ._events import logistic
+from ._pages import Decision, Precision
 from ._samples import EPSILONS, integer, recorded_labels
 
 CARD = Card(
@@ -34,4 +35,8 @@ CARD = Card(
     audited=((ldp.Warner(1.0), 0.95), (ldp.Warner(4.0), 0.9)),
     keyed=(Keyed(ldp.Warner(1.0), np.arange(40) % 2 == 1, integer),),
     recorded=(Sample(ldp.Warner(1.0), recorded_labels(3000, 2)),),
+    choosing=(
+        Decision("answer", 10, "", "`Warner`", "no mechanism has a smaller variance"),
+        Precision("answer", 10, "yes or no", "`Warner(epsilon)`", "1 byte", "e^ε / (e^ε - 1)²"),
+    ),
 )

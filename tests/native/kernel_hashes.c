@@ -27,6 +27,7 @@
 #include "sgd/glm.h"
 #include "sgd/quantile.h"
 #include "simd/dispatch.h"
+#include "strings/sketch_response.h"
 #include "survey/assign.h"
 #include "survey/columns.h"
 #include "survey/encode.h"
@@ -38,6 +39,9 @@
 enum { NUMBERS = 40960, CODES = 2048 };
 
 static uint8_t codes[CODES], out[1 << 20];
+static uint16_t codes_16[CODES]; /* the same codes */
+static uint32_t codes_32[CODES];
+static uint64_t codes_64[CODES];
 static float floats[NUMBERS], small_floats[NUMBERS];
 static double doubles[NUMBERS], small_doubles[NUMBERS];
 static stream_key key;
@@ -85,13 +89,20 @@ static void codes_and_bits(void)
     unary_encoding unary = {130, (uint64_t)1 << 62, 0};
     privatize("randomized response", privatize_randomized_response_u8, &many, codes, 2001, 1);
     privatize("Warner", privatize_randomized_response_u8, &warner, codes, 2001, 1);
+    privatize("randomized response, u16", privatize_randomized_response_u16, &many, codes_16, 2001, 2);
+    privatize("randomized response, u32", privatize_randomized_response_u32, &many, codes_32, 2001, 4);
+    privatize("randomized response, u64", privatize_randomized_response_u64, &many, codes_64, 2001, 8);
     privatize("residue modulo 5", privatize_residue_f64, &odd, doubles, 2001, 1);
     privatize("residue modulo 4", privatize_residue_f32, &even, floats, 2001, 1);
+    privatize("bins, float", privatize_bins_f32, &cuts, floats, 2001, 1);
     privatize("bins", privatize_bins_f64, &cuts, doubles, 2001, 1);
     privatize("sign bit, float", privatize_sign_bit_f32, &narrow, floats, 2001, 1);
     privatize("sign bit", privatize_sign_bit_f64, &narrow, doubles, 2001, 1);
     privatize("sign bit, 64 bits", privatize_sign_bit_f64, &wide, doubles, 2001, 1);
     privatize("unary encoding", privatize_unary_encoding_u8, &unary, codes, 400, 17);
+    privatize("unary encoding, u16", privatize_unary_encoding_u16, &unary, codes_16, 400, 17);
+    privatize("unary encoding, u32", privatize_unary_encoding_u32, &unary, codes_32, 400, 17);
+    privatize("unary encoding, u64", privatize_unary_encoding_u64, &unary, codes_64, 400, 17);
     unary.optimized = 1;
     privatize("unary encoding, one row", privatize_unary_encoding_u8, &unary, codes, 1, 17);
 }
@@ -116,7 +127,10 @@ static void sets(void)
     for (int bits = 20; bits <= 64; bits += bits == 20 ? 12 : 32) {
         const hadamard_response p = {(uint64_t)0xbb << (bits - 8), 130, 255, bits};
         privatize("Hadamard response", privatize_hadamard_response_u8_u8, &p, codes, 2001, 1);
-        privatize("Hadamard response, u16", privatize_hadamard_response_u8_u16, &p, codes, 2001, 2);
+        privatize("Hadamard response, u8 u16", privatize_hadamard_response_u8_u16, &p, codes, 2001, 2);
+        privatize("Hadamard response, u16 u16", privatize_hadamard_response_u16_u16, &p, codes_16, 2001, 2);
+        privatize("Hadamard response, u16 u32", privatize_hadamard_response_u16_u32, &p, codes_16, 2001, 4);
+        privatize("Hadamard response, u32 u32", privatize_hadamard_response_u32_u32, &p, codes_32, 2001, 4);
     }
     projective_response plane = {.heads = (uint64_t)11 << 60, .k = 127, .order = 2, .length = 7};
     for (uint32_t i = 0; i <= plane.length; i++) { /* integers modulo 2 */
@@ -132,11 +146,15 @@ static void sets(void)
         prime.power[i - 1] = power;
         prime.first[i] = prime.first[i - 1] + power;
     }
-    privatize("projective response, large field", privatize_projective_response_u8_u16, &prime, codes, 2001, 2);
+    privatize("projective response, u8 u16", privatize_projective_response_u8_u16, &prime, codes, 2001, 2);
+    privatize("projective response, u16 u16", privatize_projective_response_u16_u16, &prime, codes_16, 2001, 2);
+    privatize("projective response, u16 u32", privatize_projective_response_u16_u32, &prime, codes_16, 2001, 4);
+    privatize("projective response, u32 u32", privatize_projective_response_u32_u32, &prime, codes_32, 2001, 4);
     static const uint32_t k[] = {2, 64, 65, 130, 1000}, size[] = {1, 20, 64, 35, 180}, density[] = {0, 16, 63, 13, 10};
     for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
         const subset_selection p = {(uint64_t)9 << 60, k[i], size[i], density[i]};
         privatize("subset selection", privatize_subset_selection_u8, &p, codes, 60, (k[i] + 7) / 8);
+        privatize("subset selection, u16", privatize_subset_selection_u16, &p, codes_16, 60, (k[i] + 7) / 8);
     }
     static int64_t counts[1 << 16];
     for (int log = 0; log <= 16; log += 4) {
@@ -145,6 +163,16 @@ static void sets(void)
         walsh_i64(counts, (size_t)1 << log);
         print_hash("Walsh transform", log, counts, sizeof *counts << log);
     }
+}
+
+static void sketches(void)
+{
+    /* Whole strings of 9 bytes and prefixes of 4, with 2 functions and 5 buckets each. */
+    static const uint64_t coefficient[] = {12345678901234567u, 98765432109876543u, 5, 7, 11, 1u << 30};
+    const string_hashes strings = {{1, 2}, coefficient, 2, 5, 9}, prefixes = {{3, 4}, coefficient, 2, 5, 4};
+    const randomized_response five = {5, ((uint64_t)1 << 32) - 5 * 500000000ull, 500000000, 0x90000000u, 27, 32, 2};
+    const sketch_response p = {{strings, prefixes}, 2, 2, 10, 5, &five, privatize_randomized_response_u8, 1, 1, 1};
+    privatize("sketch response", privatize_sketch_response, &p, codes, 200, 1);
 }
 
 static void hyperplanes(void)
@@ -199,7 +227,10 @@ static void cubes_and_codebooks(void)
     const sampled_cube few = {1, 0x1p31, (uint64_t)11 << 60, 5, {1, 5}, 10, 4, 3};
     const sampled_cube some = {1, 0x1p31, (uint64_t)11 << 60, 11, {1, 11}, 10, 10, 9};
     const sampled_cube all = {1, 0x1p31, (uint64_t)11 << 60, 0, {0}, 70, 70, 38};
-    privatize("sampled cube, float", privatize_sampled_cube_f32_u8, &few, floats, 500, 4);
+    privatize("sampled cube, float u8", privatize_sampled_cube_f32_u8, &few, floats, 500, 4);
+    privatize("sampled cube, float u16", privatize_sampled_cube_f32_u16, &few, floats, 500, 8);
+    privatize("sampled cube, float u32", privatize_sampled_cube_f32_u32, &few, floats, 500, 16);
+    privatize("sampled cube, u8", privatize_sampled_cube_f64_u8, &few, doubles, 500, 4);
     privatize("sampled cube, u16", privatize_sampled_cube_f64_u16, &few, doubles, 500, 8);
     privatize("sampled cube, u32", privatize_sampled_cube_f64_u32, &few, doubles, 500, 16);
     privatize("cap cube, float", privatize_cap_cube_f32, &some, floats, 500, 2);
@@ -384,7 +415,7 @@ int main(int count, char **arguments)
     const uint8_t bytes[KEY_BYTES] = {1, 2, 3};
     key_open(&key, bytes);
     for (size_t i = 0; i < CODES; i++)
-        codes[i] = (uint8_t)(word() % 130);
+        codes_16[i] = codes_32[i] = codes_64[i] = codes[i] = (uint8_t)(word() % 130);
     for (size_t i = 0; i < NUMBERS; i++) {
         doubles[i] = uniform();
         floats[i] = (float)(2 * doubles[i] - 1);
@@ -393,6 +424,7 @@ int main(int count, char **arguments)
     }
     codes_and_bits();
     sets();
+    sketches();
     hyperplanes();
     windows();
     balls();

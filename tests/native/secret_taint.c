@@ -34,6 +34,7 @@
 #include "sgd/quantile.h"
 #include "simd/branchless.h"
 #include "simd/dispatch.h"
+#include "strings/sketch_response.h"
 
 enum { UNSUPPORTED = 2, NO_VALGRIND = 3, UNMARKED = 4 }; /* exit status */
 enum { NUMBERS = 16384, ROOM = 1 << 17 };
@@ -485,6 +486,11 @@ static void unclaimed(void)
     const linf_ball thin = {10, 1, 1 << 30, 0xbb00000000000000u, (uint64_t)1 << 62};
     const unary_encoding unary = {130, (uint64_t)1 << 62, 0};
     const sampled_cube few = few_signs(1), all = all_signs(70, 32);
+    /* Whole strings of 9 bytes and prefixes of 4, with 2 functions and 5 buckets each. */
+    static const uint64_t coefficient[] = {12345678901234567u, 98765432109876543u, 5, 7, 11, 1u << 30};
+    const string_hashes strings = {{1, 2}, coefficient, 2, 5, 9}, prefixes = {{3, 4}, coefficient, 2, 5, 4};
+    const randomized_response five = {5, ((uint64_t)1 << 32) - 5 * 500000000ull, 500000000, 0x90000000u, 27, 32, 3};
+    const sketch_response sketch = {{strings, prefixes}, 2, 2, 10, 5, &five, privatize_randomized_response_u8, 1, 1, 1};
     static projective_response plane = {.heads = (uint64_t)11 << 60, .k = 7, .order = 2, .length = 3};
     for (uint32_t i = 0; i < 4; i++) { /* integers modulo 2 */
         plane.power[i] = 1u << i;
@@ -506,7 +512,9 @@ static void unclaimed(void)
     privatize("not claimed: sampled cube, f64 u32", privatize_sampled_cube_f64_u32, &few, doubles, 40, 80, 16);
     privatize("not claimed: cap cube, f32", privatize_cap_cube_f32, &all, floats, 9, 280, 9);
     privatize("not claimed: cap cube, f64", privatize_cap_cube_f64, &all, doubles, 9, 560, 9);
-    privatize("not claimed: Laplace", privatize_laplace_f64, &p, doubles, 300, 8, 8);
+    privatize("not claimed: sketch response", privatize_sketch_response, &sketch, codes, 30, 10, 1);
+    privatize("not claimed: Laplace, f32", privatize_laplace_f32, &p, floats, 300, 4, 8);
+    privatize("not claimed: Laplace, f64", privatize_laplace_f64, &p, doubles, 300, 8, 8);
     privatize("not claimed: l-infinity ball, thin ties", privatize_linf_ball_f32, &thin, floats, 9, 40, 2);
     privatize("not claimed: unary encoding, several rows", privatize_unary_encoding_u8, &unary, codes, 40, 1, 17);
 }
