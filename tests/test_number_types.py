@@ -22,6 +22,7 @@ from ldpfast.privacy._conversions import least_error, misses
 from ldpfast.reports import Aggregator
 from ldpfast.survey import Cross, Histogram, Mean, Survey, SurveyRound, YesNo
 
+from .cards.questions import QUESTION_CARDS
 from .support.cases import each
 from .support.public import instances
 
@@ -208,8 +209,7 @@ CALLS = [
     ),
     (estimation.histogram_density, {"x": X, "epsilon": 0.5, "bins": 4, "lower": -0.5, "upper": 1.5, "rng": 1}),
     (estimation.frequencies, {"x": np.arange(400) % 3, "k": 3, "epsilon": 0.5, "rng": 1}),
-    (Mean, {"lower": 0.5, "upper": 2.5}),
-    (Histogram, {"edges": [0.5, 1.5, 2.5]}),
+    *((card.question, card.arguments) for card in QUESTION_CARDS.values() if card.arguments),
 ]
 
 

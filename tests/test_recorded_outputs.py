@@ -171,17 +171,19 @@ def of_mechanism(mechanism: ldp.Mechanism, records: np.ndarray) -> str:
     return digest(*parts)
 
 
+SURVEY_QUESTIONS: dict[str, Any] = {
+    "number": Mean(-4, 4),
+    "bin": Histogram([-4, -1, 0, 2, 4], optional=True),
+    "yes": YesNo(),
+    "few": Choice(5),
+    "many": Choice(90, optional=True),
+    "both": Cross("number", "many"),
+}
+
+
 def of_survey(answers: int, personal: bool) -> str:
     """Return the reports and counts of a survey."""
-    questions = {
-        "number": Mean(-4, 4),
-        "bin": Histogram([-4, -1, 0, 2, 4], optional=True),
-        "yes": YesNo(),
-        "few": Choice(5),
-        "many": Choice(90, optional=True),
-        "both": Cross("number", "many"),
-    }
-    survey, n = ldp.Survey(questions, 3.0, answers=answers), 20_000
+    survey, n = ldp.Survey(SURVEY_QUESTIONS, 3.0, answers=answers), 20_000
     people = {
         "number": numbers(n),
         "bin": numbers(n, 2),

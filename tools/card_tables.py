@@ -1,4 +1,4 @@
-"""Write the tables of mechanisms in the documentation, from the cards of the mechanisms (tests/cards).
+"""Write the tables of mechanisms and questions in the documentation, from their cards (tests/cards).
 
     python tools/card_tables.py           # write them
     python tools/card_tables.py --check   # fail if one differs from the cards
@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from mechanism_cards import CARDS, KINDS, Decision, Precision
+from mechanism_cards import CARDS, KINDS, QUESTION_CARDS, Decision, Precision
 
 from tests.support.kernel_functions import stems_of_card
 
@@ -109,8 +109,18 @@ def proofs() -> list[str]:
     return lines
 
 
-TABLES = {"decisions": decisions, "precisions": precisions, "timing": timing, "proofs": proofs}
-PAGES = {"choosing.md": 2, "threat_model.md": 1, "proofs/README.md": 1}  # number of tables
+def questions() -> list[str]:
+    """Return the table of questions of surveys, those of few labels first."""
+    cards = sorted(QUESTION_CARDS.values(), key=lambda card: card.place)
+    return [
+        row("question", "the column holds", "the answer is"),
+        row(*["---"] * 3),
+        *(row(*card.row) for card in cards),
+    ]
+
+
+TABLES = {"decisions": decisions, "precisions": precisions, "timing": timing, "proofs": proofs, "questions": questions}
+PAGES = {"choosing.md": 2, "threat_model.md": 1, "proofs/README.md": 1, "survey.md": 1}  # number of tables
 
 
 def written(page: Path) -> str:

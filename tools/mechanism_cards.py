@@ -1,4 +1,4 @@
-"""The cards of the mechanisms (tests/cards), for tools. The interpreter needs the package, installed or on PYTHONPATH."""
+"""The cards of mechanisms and questions (tests/cards), for tools. They need the package, installed or on PYTHONPATH."""
 
 import sys
 import types
@@ -17,3 +17,4 @@ from tests.cards._fault import Fault as Fault  # noqa: E402
 from tests.cards._pages import KINDS as KINDS  # noqa: E402
 from tests.cards._pages import Decision as Decision  # noqa: E402
 from tests.cards._pages import Precision as Precision  # noqa: E402
+from tests.cards.questions import QUESTION_CARDS as QUESTION_CARDS  # noqa: E402

@@ -20,9 +20,13 @@ from ldpfast.survey._client import first_of, message
 from ldpfast.survey._number_columns import EPOCH
 from ldpfast.survey._questions import ColumnQuestion, column_of
 
+from ..cards.questions import QUESTION_CARDS
+from ..cards.questions.choice import TEXTS
+
 FIRST, CASES = 50, 20  # surveys of the first version of the vectors
-TEXTS = ("north", "south", "östlich", "西", "", "no", "a,b", "N/A", "🦉", "x" * 40)
 NO_CATEGORY = 0xFFFFFFFF
+# Makers of random questions, by their numbers.
+RANDOM = [make for _, make in sorted((n, make) for card in QUESTION_CARDS.values() for n, make in card.random.items())]
 
 
 @dataclass(frozen=True)
@@ -128,25 +132,10 @@ def _texts() -> list[Survey]:
 
 def _question(source: random.Random, i: int) -> ColumnQuestion:
     column = f"column {i}" if source.random() < 0.3 else None
-    kind = source.randrange(6)
-    if kind == 0:
-        return YesNo(optional=True, column=column)
-    if kind == 1:
-        return Choice(TEXTS[: 2 + source.randrange(9)], optional=True, column=column)
-    if kind == 2:
-        labels = [2, 0, -7, 1.5, 1 << 60, date(1999, 12, 31), date(2026, 1, 1), "2"][: 2 + source.randrange(7)]
-        return Choice(labels, optional=True, column=column)
-    if kind == 3:
-        return Choice(2 + source.randrange(60), optional=True, column=column)
-    if kind == 4:
-        lower, upper = RANGES[source.randrange(len(RANGES))]
-        return Mean(lower, upper, optional=True, column=column)
-    lower, length = -5 + 10 * source.random(), 1 + source.randrange(80)
-    return Histogram([lower + j * (1 + j / 3) for j in range(length + 2)], optional=True, column=column)
+    return RANDOM[source.randrange(len(RANDOM))](source, column)
 
 
 EPSILONS = (0.3, 0.7, 1.0, 2.0, 3.5, 5.0, 8.0, 13.0, 20.0)
-RANGES = [(0, 100), (-1, 1), (0.1, 0.3), (-1e99, 1e99), (0, 1e-90), (-3.5, 1e6), (date(1900, 1, 1), date(2030, 1, 1))]
 # Wide codes and rows of several pieces: k of two and four bytes, words of 32 and 64 bits.
 LARGE: list[tuple[dict[str, SurveyQuestion], float]] = [
     ({"code": Choice(70_000, optional=True)}, 16.0),

@@ -37,6 +37,7 @@ from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.privacy._two_level import TwoLevel
 
 from ..cards import KINDS
+from ..cards.questions import QUESTION_CARDS
 
 NOT_PUBLIC = re.compile(r"\.(_|cli\b)")
 FOUND = [ldp.__name__, *(info.name for info in walk_packages(ldp.__path__, "ldpfast."))]
@@ -228,7 +229,8 @@ def instances() -> list[Any]:
         results.Binomial(np.array([3, 4]), 10, results.Debiasing(-1.0, 2.0)),
         results.BoundedSum(0.1, 0.2),
         *(asked, found, *found.values(), found.table(), asked.plan(100, compare=True), asked.aggregator()),
-        *(survey.YesNo(), survey.Mean(0, 1), *asked.questions.values()),
+        *asked.questions.values(),
+        *(question for card in QUESTION_CARDS.values() for question in card.questions.values()),
         *(words, named, *named.values(), *words.questions.values()),
         *(repeated, repeated.in_round(0), repeated.client(bytes(32), 1, question="q")),
         survey.Survey({"x": labels}, 1.0).client(),
