@@ -67,6 +67,7 @@ QUESTIONS: dict[str, Any] = {
     "directions": ldp.RankCodebook(2, 1.0),
     "frames": ldp.RankedSigns(3, 1.0),
     "l2": VectorMean(2, 1.0),
+    "vectors": ldp.L2Ball(2, 1.0),
     "labels": Frequencies(("never", "often"), 1.0),
     "histogram": HistogramDensity(1.0, bins=3),
     "sketch": CountMeanSketch(2.0, max_bytes=3, buckets=8, functions=2),
