@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from ldpfast.reports import recipe_of
+
 from .cards import CARDS
 from .cards._fault import INSTRUCTION_SETS
+from .cards._pages import Decision
+from .fuzz.targets import QUESTIONS
 from .support.cases import each
 from .support.kernel_functions import HEADERS, KERNELS, functions_of_card, stems_of_card
 
@@ -21,12 +25,16 @@ HASHES = (ROOT / "tests" / "native" / "kernel_hashes.c").read_text()
 NOT_CLAIMED = "\n".join(line for line in TAINT.splitlines() if "not claimed" in line)
 CLAIMED = "\n".join(line for line in TAINT.splitlines() if "not claimed" not in line)
 
+BY_NAME = {card.mechanism.__name__: card for card in CARDS.values()}
 COMPILED = {stem: card for stem, card in CARDS.items() if card.kernel is not None}
 each_card = each("stem, card", list(CARDS.items()), ids=str)
 each_compiled = each("stem, card", list(COMPILED.items()), ids=str)
 
 # The kernel of `SeriesDensity`, a problem.
 OF_PROBLEMS = {"privatize_series_terms_f32", "privatize_series_terms_f64"}
+
+# Tests of a mechanism that are in another folder.
+TESTED_IN = {"sketch_response": "strings/test_sketch.py"}
 
 # Compiled mechanisms without a row in docs/benchmarks.md.
 WITHOUT_ROW = {
@@ -180,6 +188,31 @@ def test_every_page_of_a_proof_is_listed():
 def test_every_public_mechanism_is_on_the_page_of_choices(stem, card):
     page = (DOCS / "choosing.md").read_text()
     assert card.inner or re.search(rf"`(?:\w+\.)*{card.mechanism.__name__}\b", page)
+
+
+def test_every_mechanism_that_a_function_chooses_is_on_the_page_of_choices():
+    text = (ROOT / "ldpfast" / "mechanisms" / "_best_mechanism.py").read_text()
+    code = re.sub(r'""".*?"""', "", text, flags=re.DOTALL)
+    chosen = {name for name in BY_NAME if re.search(rf"\bpartial\({name}\b|\b{name}\(", code)}
+    rows = {name: [row for row in card.choosing if isinstance(row, Decision)] for name, card in BY_NAME.items()}
+    assert chosen - {name for name, found in rows.items() if found} == {"PrivUnit"}  # the measure of the others
+    for name, found in rows.items():
+        assert all(bool(row.not_chosen) == (name not in chosen) for row in found), name
+
+
+@each_card
+def test_every_public_mechanism_is_in_the_changelog(stem, card):
+    assert card.inner or f"`{card.mechanism.__name__}`" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@each_card
+def test_every_mechanism_has_tests_of_its_own(stem, card):
+    assert (ROOT / "tests" / TESTED_IN.get(stem, f"mechanisms/test_{stem}.py")).exists()
+
+
+def test_every_format_of_reports_is_fuzzed():
+    formats = {type(example.mechanism.report) for card in CARDS.values() for example in card.examples}
+    assert {type(recipe_of(question).report) for question in QUESTIONS.values()} == formats
 
 
 def test_every_compiled_mechanism_has_its_time():

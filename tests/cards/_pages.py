@@ -25,6 +25,7 @@ class Decision(NamedTuple):
     condition: str
     take: str
     because: str
+    not_chosen: str = ""  # why no function of `ldpfast.mechanisms` chooses the mechanism
 
 
 class Precision(NamedTuple):

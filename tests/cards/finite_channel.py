@@ -27,6 +27,7 @@ CARD = Card(
             "",
             "`FiniteChannel`, [your own class](custom_mechanism.md)",
             "exact for any table of integers",
+            not_chosen="there is no epsilon to choose it by",
         ),
         Precision(
             "design",

@@ -49,7 +49,14 @@ CARD = Card(
         ),
     },
     choosing=(
-        Decision("number", 40, "exact sums are wanted", "`Laplace`", "reports are numbers that add up"),
+        Decision(
+            "number",
+            40,
+            "exact sums are wanted",
+            "`Laplace`",
+            "reports are numbers that add up",
+            not_chosen="for exact sums; Window has a smaller variance",
+        ),
         Precision(
             "number",
             30,

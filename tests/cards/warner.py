@@ -36,7 +36,14 @@ CARD = Card(
     keyed=(Keyed(ldp.Warner(1.0), np.arange(40) % 2 == 1, integer),),
     recorded=(Sample(ldp.Warner(1.0), recorded_labels(3000, 2)),),
     choosing=(
-        Decision("answer", 10, "", "`Warner`", "no mechanism has a smaller variance"),
+        Decision(
+            "answer",
+            10,
+            "",
+            "`Warner`",
+            "no mechanism has a smaller variance",
+            not_chosen="RandomizedResponse for two categories has the same variance",
+        ),
         Precision("answer", 10, "yes or no", "`Warner(epsilon)`", "1 byte", "e^ε / (e^ε - 1)²"),
     ),
 )
