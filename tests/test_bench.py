@@ -12,13 +12,12 @@ import ldpfast as ldp
 from ldpfast import bench
 from ldpfast.bench._case import Rival
 from ldpfast.bench._cases import CASES
-from ldpfast.bench._checks import ALPHA, bernstein, count_bits, left_out
-from ldpfast.bench._measure import Machine, measure
 from ldpfast.bench._report import report
 from ldpfast.bench._singles import singles
 
 from .support.cases import each
 from .support.checkout import import_from_checkout
+from .support.internals.bench import checks, measure
 from .support.public import names_with_results
 
 numpy_cases = import_from_checkout("benchmarks.rivals.numpy_cases")
@@ -105,34 +104,34 @@ def test_records_of_numpy_are_counted_separately() -> None:
 @each("rows", [0, 1, 2, 255, 4096, 4097, 30_000])
 def test_the_bit_adders_in_numpy_are_exact(rows: int) -> None:
     reports = np.random.default_rng(rows).integers(0, 256, (rows, 16), np.uint8)
-    np.testing.assert_array_equal(numpy_cases.numpy_mechanisms.numpy_count(reports)(), count_bits(reports))
+    np.testing.assert_array_equal(numpy_cases.numpy_mechanisms.numpy_count(reports)(), checks.count_bits(reports))
 
 
 def test_the_bernstein_radius_satisfies_the_inequality() -> None:
     variance, largest, n = 0.2, 1.0, 1000
-    t = bernstein(variance, largest, n)
-    assert 2 * np.exp(-n * t**2 / (2 * variance + 2 * largest * t / 3)) <= ALPHA
+    t = checks.bernstein(variance, largest, n)
+    assert 2 * np.exp(-n * t**2 / (2 * variance + 2 * largest * t / 3)) <= checks.ALPHA
 
 
 def test_the_burn_in_is_a_power_of_two() -> None:
     """The burn-in is the largest power of two up to a quarter of all positions, as in the protocols."""
-    assert [left_out(n) for n in (1, 3, 4, 7, 8, 1000, 1024, 10**6)] == [0, 0, 1, 1, 2, 128, 256, 1 << 17]
+    assert [checks.left_out(n) for n in (1, 3, 4, 7, 8, 1000, 1024, 10**6)] == [0, 0, 1, 1, 2, 128, 256, 1 << 17]
 
 
 def test_the_limit_is_the_time_for_random_bytes_or_memory() -> None:
-    machine = Machine(stream=0.1, copy=0.05, read=0.02)
+    machine = measure.Machine(stream=0.1, copy=0.05, read=0.02)
     case = CASES["response-128"](SCALE)
     assert machine.limit(case) == pytest.approx(case.random_bytes * 0.1)
     case = CASES["l2-100"](SCALE)
-    assert Machine(stream=0.01, copy=0.05, read=0.02).limit(case) == pytest.approx(4 * 0.05)
+    assert measure.Machine(stream=0.01, copy=0.05, read=0.02).limit(case) == pytest.approx(4 * 0.05)
     case = CASES["count-128"](SCALE)
     assert machine.limit(case) == pytest.approx(16 * 0.02)
 
 
 def test_a_case_that_only_reads_does_not_take_less_time_than_its_limit() -> None:
     """Its own time counts as a measurement of reading. The array is in cache, where reading is faster than from memory."""
-    machine = Machine(stream=0.1, copy=0.05, read=100.0)
-    row = measure("count-1024", CASES["count-1024"](SCALE), machine, seconds=0.0, least=1)
+    machine = measure.Machine(stream=0.1, copy=0.05, read=100.0)
+    row = measure.measure("count-1024", CASES["count-1024"](SCALE), machine, seconds=0.0, least=1)
     assert row.limit <= row.ldpfast
     assert machine.read <= row.ldpfast / 128
 
@@ -172,7 +171,7 @@ def test_the_report_without_numpy_says_so(capsys: pytest.CaptureFixture[str], tm
 
 def test_a_wrong_answer_of_numpy_is_recorded() -> None:
     rival = Rival(lambda: np.zeros(128), 1)
-    row = measure("run-linf-128", CASES["run-linf-128"](20 * SCALE), Machine(), 0.0, rival, least=1)
+    row = measure.measure("run-linf-128", CASES["run-linf-128"](20 * SCALE), measure.Machine(), 0.0, rival, least=1)
     assert row.correct
     assert row.numpy_correct is False
     assert row.numpy is not None

@@ -24,10 +24,10 @@ from ldpfast import files
 from ldpfast.files import FileTable
 from ldpfast.files._column_reader import TableFile
 from ldpfast.survey import Answer, Choice, ColumnQuestion, Histogram, Mean, Survey, YesNo
-from ldpfast.survey._questions import column_of
 
 from .support.cases import each
 from .support.extras import remove_extras
+from .support.internals.survey import column_of
 from .support.statistics import normal_margin
 
 pa = pytest.importorskip("pyarrow")

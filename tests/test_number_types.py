@@ -15,15 +15,15 @@ import pytest
 from scipy.stats import norm
 
 import ldpfast as ldp
-from ldpfast import _schema, bounds, central, estimation, privacy
-from ldpfast._described import Described
+from ldpfast import bounds, central, estimation, privacy
 from ldpfast.central._cube_histogram import best_bins
-from ldpfast.privacy._conversions import least_error, misses
 from ldpfast.reports import Aggregator
 from ldpfast.survey import Cross, Histogram, Mean, Survey, SurveyRound, YesNo
 
 from .cards.questions import QUESTION_CARDS
 from .support.cases import each
+from .support.internals.privacy import least_error, misses
+from .support.internals.shared import Described, schemas
 from .support.public import instances
 
 FLOATS: dict[str, Callable[[float], Any]] = {
@@ -265,7 +265,7 @@ def assert_same_thing(found: Described, expected: Described) -> None:
         assert hash(found) == hash(expected)
         assert repr(found) == repr(expected)
     assert json.dumps(found.to_dict()) == json.dumps(expected.to_dict())
-    assert _schema.canonical_json(found.schema()) == _schema.canonical_json(expected.schema())
+    assert schemas.canonical_json(found.schema()) == schemas.canonical_json(expected.schema())
     for restored in (type(found).from_dict(json.loads(json.dumps(found.to_dict()))), pickle.loads(pickle.dumps(found))):
         assert restored.to_dict() == expected.to_dict()
     if hasattr(found, "aggregator"):

@@ -16,16 +16,16 @@ import pytest
 from scipy.stats import chisquare
 
 import ldpfast as ldp
-from ldpfast import _core, _schema
-from ldpfast._core import person
-from ldpfast._person_keys import NO_SERIES
 from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
-from ldpfast.survey._questions import column_of
 
 from .cards import CARDS, KINDS
 from .support import person_keys as twin
 from .support.cases import each
+from .support.internals import kernels
+from .support.internals.kernels import person
+from .support.internals.shared import person_keys, schemas
+from .support.internals.survey import column_of
 from .support.one_shot import PROBLEMS
 from .support.surveys import people, questions, symbol, words
 
@@ -48,13 +48,13 @@ NIST_CODES = {
 @pytest.mark.parametrize("length", NIST_CODES)
 def test_cmac_has_the_values_of_the_standard(length):
     assert twin.cmac(NIST_KEY, NIST_TEXT[:length]).hex() == NIST_CODES[length]
-    before = _core.aes_form()
-    for form in _core.aes_forms() if length else []:
-        _core.set_aes_form(form)
+    before = kernels.aes_form()
+    for form in kernels.aes_forms() if length else []:
+        kernels.set_aes_form(form)
         try:
             assert person.cmac(NIST_KEY, NIST_TEXT[:length]).hex() == NIST_CODES[length]
         finally:
-            _core.set_aes_form(before)
+            kernels.set_aes_form(before)
 
 
 @each("length", [*range(1, 50), 100])
@@ -82,11 +82,11 @@ PERSONS = {
 def test_reports_are_those_of_the_derived_keys(mechanism, x, values, persons):
     keys = ldp.PersonKeys(SECRET, PERSONS[persons], question="q")
     reports = mechanism.privatize(x, rng=keys)
-    digest = _schema.digest(mechanism.schema())
+    digest = schemas.digest(mechanism.schema())
     records = mechanism.domain.convert(mechanism.domain.records(x)[0])
     records = mechanism.encode(records) if hasattr(mechanism, "encode") else records
     for i, who in enumerate(PERSONS[persons]):
-        key = twin.record_key(SECRET, NO_SERIES, "q", digest, who, *values(x[i]))
+        key = twin.record_key(SECRET, person_keys.NO_SERIES, "q", digest, who, *values(x[i]))
         assert np.array_equal(reports[i], report_of(mechanism, key, records[i : i + 1]))
 
 
@@ -298,7 +298,7 @@ def test_reports_of_surveys_are_those_of_the_derived_keys(answers):
     frame = people(n, missing=0.2)
     who = [f"p{i}" for i in range(n)]
     table = survey.privatize({**frame, "who": who}, rng=ldp.PersonKeys(SECRET, "who"))
-    series = _schema.digest({"series": "", "epsilon": 4.0, "answers": answers, "waves": None, "turns": 1})
+    series = schemas.digest({"series": "", "epsilon": 4.0, "answers": answers, "waves": None, "turns": 1})
     for i in range(n):
         asked = twin.asked(SECRET, series, who[i], dict.fromkeys(survey.mechanisms, 1), answers)
         for name in survey.mechanisms:
@@ -324,9 +324,9 @@ def description(survey, name):
     names = [question.a, question.b] if isinstance(question, Cross) else [name]
     parts = [survey.questions[part] for part in names]
     asks = [{key: value for key, value in part.to_dict().items() if key != "column"} for part in parts]
-    coins = {"epsilon": mechanism.epsilon_realized, "coins": _schema.integers(mechanism._coin)}
+    coins = {"epsilon": mechanism.epsilon_realized, "coins": schemas.integers(mechanism._coin)}
     of = {"of": names} if len(names) > 1 else {}
-    return _schema.digest({"version": 1, "asks": asks, **of, "mechanism": type(mechanism).__name__, **coins})
+    return schemas.digest({"version": 1, "asks": asks, **of, "mechanism": type(mechanism).__name__, **coins})
 
 
 @pytest.mark.parametrize("answers, weights", [(1, {"code": 5, "age": 0}), (1, None), (2, None)])
@@ -469,7 +469,7 @@ def survey_vectors() -> dict:
     ]
     persons: list = [7, "Ada", "\N{SNOWMAN}", -1]
     return {
-        "schema": _schema.canonical_json(survey.schema()).decode(),
+        "schema": schemas.canonical_json(survey.schema()).decode(),
         "fingerprint": survey.fingerprint,
         "secret": SECRET.hex(),
         "messages": [

@@ -66,7 +66,8 @@ def argument(text: str, where: str, fused: dict[str, list[str]]) -> str:
     match = ARGUMENT.match(text)
     if match is None:
         raise ValueError(f"{where}: no argument: {text}")
-    name, c_type, default = match["name"], match["type"], match["default"]
+    name, c_type = match["name"], match["type"]
+    default = match["default"]
     annotation = match["annotation"]
     if annotation is None and c_type is not None:
         annotation = array(fused.get(c_type, [c_type])) if match["axes"] else SCALARS.get(c_type, c_type)
@@ -89,7 +90,8 @@ def function(match: re.Match[str], fused: dict[str, list[str]]) -> list[str]:
     """Return the lines of a function or method of a stub, none if it is private."""
     indent, name, arguments, result = match.groups()
     if name == "__cinit__":
-        name, first, result = "__new__", ["cls"], "Self"
+        name, result = "__new__", "Self"
+        first = ["cls"]
     elif name == "__init__":
         first, result = ["self"], "None"
     elif name.startswith("_"):

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from ldpfast._core.kernel import Kernel
 from ldpfast.mechanisms import Mechanism
 
 from ..support.examples import Example
+from ..support.internals.kernels import Kernel
 from ._fault import Fault
 from ._formats import one_byte, scalar
 from ._pages import Decision, Precision

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpfast.mechanisms._laplace_residue import LaplaceResidue
-
 from ..support.examples import Example
+from ..support.internals.mechanisms import LaplaceResidue
 from ._card import Card, Keyed, Noise, Sample
 from ._events import LAPLACE_FLIP
 from ._formats import double

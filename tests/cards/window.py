@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast.mechanisms._window import MIXTURES, _rows, best_design
 
 from ..support.channels import exact_rows
 from ..support.examples import Example
+from ..support.internals.mechanisms import MIXTURES, best_design, window
 from ._card import Card, ChannelRow, Coin, Keyed, Sample, Simulated
 from ._events import equal_to, logistic, of_set
 from ._fault import Fault
@@ -40,7 +40,7 @@ def coins() -> tuple[Coin, ...]:
 
 def rounded_row(mechanism: ldp.Window) -> np.ndarray:
     """Return the row of a number at 0.3 of the first step."""
-    return np.array(_rows(mechanism._coin)[:2]).T / 2**32 @ [0.7, 0.3]
+    return np.array(window._rows(mechanism._coin)[:2]).T / 2**32 @ [0.7, 0.3]
 
 
 CARD = Card(

@@ -23,12 +23,12 @@ from ldpfast.mechanisms import (
 )
 from ldpfast.reports import recipe_of
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Text, YesNo, _answers_per_person
-from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
 from ..support.cases import each
 from ..support.client_vectors import FIRST, Case, message_of, split_messages, vectors, write
 from ..support.clients import SANITIZERS, WARNINGS, Client, Person, Value, amalgamate, load_library, open_table
+from ..support.internals.survey import TwoResponses
 from ..support.process import NATIVE, compile_c
 
 MAX_BYTES = 32 * 1024

@@ -11,8 +11,8 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast.estimation import MedianSGD, median, quantile
-from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 
+from ..support.internals.mechanisms import smoothed_bins
 from ..support.statistics import assert_coverage
 
 
@@ -71,7 +71,7 @@ def test_coverage_is_at_least_93_percent(case, n):
 def test_the_step_by_step_protocol_asks_the_same_question():
     server = MedianSGD(2.0, lower=0, upper=20, n=4000, spacing=1.0)
     query = server.query()
-    assert query.mechanism == SmoothedBins((server.position,), 2.0, spacing=1.0)
+    assert query.mechanism == smoothed_bins.SmoothedBins((server.position,), 2.0, spacing=1.0)
     rng = np.random.default_rng(1)
     for x in rng.poisson(3, 4000):
         query = server.query()

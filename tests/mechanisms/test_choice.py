@@ -11,10 +11,10 @@ import pytest
 import ldpfast as ldp
 from ldpfast import mechanisms
 from ldpfast.mechanisms import for_ball, for_box, for_categories, for_interval
-from ldpfast.mechanisms._best_mechanism import largest_variance, total_variance
-from ldpfast.survey._mechanisms import for_symbols
 
 from ..support.cases import each
+from ..support.internals.mechanisms import best_mechanism
+from ..support.internals.survey import for_symbols
 
 INTERVAL = [
     (0.1, ldp.SignBit),
@@ -59,7 +59,9 @@ def candidates(k, epsilon):
 @each("k", [2, 3, 5, 10, 11, 64, 1000, 5000, 70_000])
 def test_the_category_mechanism_has_the_smallest_total_variance(k, epsilon):
     chosen = for_categories(k, epsilon)
-    assert total_variance(chosen) <= min(map(total_variance, candidates(k, epsilon))) * (1 + 1e-4)
+    assert best_mechanism.total_variance(chosen) <= min(map(best_mechanism.total_variance, candidates(k, epsilon))) * (
+        1 + 1e-4
+    )
     if k > 2 and k <= 4096:
         assert isinstance(chosen, ldp.RandomizedResponse) == (ldp.SubsetSelection(k, epsilon).size == 1)
 
@@ -76,13 +78,13 @@ def test_the_rounding_of_a_coin_does_not_decide(k, epsilon):
 def test_a_survey_has_the_smallest_total_variance_of_exact_covariances(k, epsilon):
     bits = [ldp.UnaryEncoding(k, epsilon), ldp.UnaryEncoding(k, epsilon, method="optimized")]
     sets = [ldp.SubsetSelection(k, epsilon)] if k <= 65_536 else []
-    least = min(map(total_variance, [ldp.RandomizedResponse(k, epsilon), *bits, *sets]))
-    assert total_variance(for_symbols(k, epsilon)) <= least * (1 + 1e-4)
+    least = min(map(best_mechanism.total_variance, [ldp.RandomizedResponse(k, epsilon), *bits, *sets]))
+    assert best_mechanism.total_variance(for_symbols(k, epsilon)) <= least * (1 + 1e-4)
 
 
 def test_the_total_variance_is_the_sum_of_the_variances_of_all_shares():
     for mechanism in candidates(20, 1.0):
-        assert total_variance(mechanism) == pytest.approx(float(mechanism.variance(7).sum()), rel=1e-12)
+        assert best_mechanism.total_variance(mechanism) == pytest.approx(float(mechanism.variance(7).sum()), rel=1e-12)
 
 
 def test_the_variance_of_the_worst_share_is_what_the_page_says():
@@ -101,7 +103,7 @@ def test_the_variance_of_the_worst_share_is_what_the_page_says():
             largest = middle * (1 - middle) / (p - q) ** 2
             total = (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
             chosen = for_categories(k, epsilon)
-            assert total_variance(chosen) <= total.min() * 1.001
+            assert best_mechanism.total_variance(chosen) <= total.min() * 1.001
             good = largest <= 1.15 * largest.min()
             found.append((chosen.worst_variance / largest.min(), total[good].min() / total.min()))
         assert np.max(found, axis=0) == pytest.approx([worst, cost], rel=0.02)
@@ -114,7 +116,7 @@ def test_reports_of_categories_fit_the_size(max_bits, kind):
     assert isinstance(chosen, kind)
     assert chosen.report_bits <= max_bits
     fitting = [m for m in candidates(128, 1.0) if m.report_bits <= max_bits]
-    assert total_variance(chosen) == min(map(total_variance, fitting))
+    assert best_mechanism.total_variance(chosen) == min(map(best_mechanism.total_variance, fitting))
 
 
 def test_reports_of_numbers_fit_the_size():
@@ -272,7 +274,7 @@ def test_the_interval_mechanism_within_a_size_is_the_best_window_that_fits(epsil
         fitting = min(window.largest_variance for window in windows if window.report_bits <= bits)
         found = for_interval(-1, 1, epsilon, max_bits=bits)
         assert found.report_bits <= bits
-        assert largest_variance(found) <= fitting * 1.01 + 1e-12
+        assert best_mechanism.largest_variance(found) <= fitting * 1.01 + 1e-12
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,20 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _core, _threads, mechanisms
-from ldpfast._core.stream import Stream
+from ldpfast import mechanisms
 from ldpfast.domains import Ball, Categories, Interval
 from ldpfast.estimation import SeriesDensity, VectorMean
-from ldpfast.mechanisms import _record_recipe, _single
+from ldpfast.mechanisms import _single
 from ldpfast.mechanisms._likelihood_question import Examples
 from ldpfast.reports import SampledSigns
 
 from ..cards import CARDS, KINDS, MECHANISMS, card_of
 from ..support.cases import each, each_example, each_kind
 from ..support.examples import Example, assert_same, assert_same_estimate, records_of
+from ..support.internals import kernels
+from ..support.internals.kernels import Stream
+from ..support.internals.mechanisms import record_recipe
+from ..support.internals.shared import thread_pool
 from ..support.keys import KEY, SEED
 from ..support.statistics import ALPHA, assert_counts
 
@@ -448,7 +451,7 @@ def test_two_mechanisms_with_one_seed_share_no_coin(pair):
 @each_example
 def test_run_equals_estimate_of_privatize_over_many_pieces(example, mechanism, monkeypatch):
     """Each piece of `run` continues with the next record block of the key."""
-    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", 1)
+    monkeypatch.setattr(record_recipe, "PIECE_BYTES", 1)
     x = example.records(example.blocks(3))
     assert_same_estimate(mechanism.run(x, rng=5), mechanism.estimate(mechanism.privatize(x, rng=5)))
 
@@ -467,7 +470,7 @@ LARGE += [Example(ldp.L2Ball(100, 1.0), "float32"), Example(ldp.UnaryEncoding(13
 def test_run_reads_memory_maps_of_several_pieces(example, mechanism, tmp_path):
     row = example.records(1).nbytes
     x = example.records(int(2.7 * 2**20) // row)
-    assert x.nbytes > 2 * _record_recipe.PIECE_BYTES
+    assert x.nbytes > 2 * record_recipe.PIECE_BYTES
     np.save(tmp_path / "x.npy", x)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     expected = mechanism.estimate(mechanism.privatize(x, rng=5))
@@ -488,27 +491,27 @@ def test_run_reads_memory_maps_of_any_layout(example, mechanism, tmp_path):
 @pytest.mark.claim("Reports are the same, bit for bit, with any number of threads.", "Reproducibility")
 @each_example
 def test_the_number_of_threads_and_of_pieces_changes_nothing(example, mechanism, threads, monkeypatch):
-    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", 1)
+    monkeypatch.setattr(record_recipe, "PIECE_BYTES", 1)
     x = example.records(example.blocks(7))
     reports, estimate = mechanism.privatize(x, rng=5), mechanism.run(x, rng=5)
     aggregated = mechanism.aggregator().update(reports).to_bytes()
-    monkeypatch.setattr(_threads, "_threads", 1)
+    monkeypatch.setattr(thread_pool, "_threads", 1)
     assert_same(reports, mechanism.privatize(x, rng=5))
-    monkeypatch.setattr(_threads, "SMALL", 1 << 62)  # all records in one piece
+    monkeypatch.setattr(thread_pool, "SMALL", 1 << 62)  # all records in one piece
     assert_same(reports, mechanism.privatize(x, rng=5))
     assert_same_estimate(estimate, mechanism.estimate(reports))
     assert aggregated == mechanism.aggregator().update(reports).to_bytes()
 
 
 @pytest.mark.claim("Reports are the same, bit for bit, on every instruction set.", "Reproducibility")
-@pytest.mark.parametrize("isa", [isa for isa in _core.isas() if isa != "plain"], indirect=True)
+@pytest.mark.parametrize("isa", [isa for isa in kernels.isas() if isa != "plain"], indirect=True)
 @each_example
 def test_the_instruction_set_changes_nothing(example, mechanism, isa):
     """Each set has the reports of "plain". The sizes are not multiples of the width of a vector."""
     x = example.records(min(example.blocks(2), 20_001))
     reports, estimate = mechanism.privatize(x, rng=5), mechanism.run(x, rng=5)
-    assert _core.isa() == isa
-    _core.set_isa("plain")
+    assert kernels.isa() == isa
+    kernels.set_isa("plain")
     assert_same(reports, mechanism.privatize(x, rng=5))
     assert_same_estimate(estimate, mechanism.run(x, rng=5))
     assert_same_estimate(estimate, mechanism.estimate(reports))
@@ -669,7 +672,7 @@ def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mecha
     record = records_of(mechanism, 1)[0]
     expected = mechanism.privatize(record, rng=SEED)
     monkeypatch.setattr(_single, "FRESH", Stream(KEY))
-    monkeypatch.setattr(_record_recipe, "open_stream", lambda rng: Stream(KEY))
+    monkeypatch.setattr(record_recipe, "open_stream", lambda rng: Stream(KEY))
     plain = record.tolist()
     for form in (record, plain, np.array(plain, record.dtype)):
         for clip in (False, True) if mechanism.domain.clips else (False,):
@@ -724,7 +727,7 @@ def test_single_texts_take_the_short_path(alphabet, monkeypatch):
     texts = ["", "a", "abc", "cab?", "é", "éé", "ééa", "abcab", "a\0", "a\0b", "\ud800", "x"]
     expected = {text: mechanism.privatize([text], rng=SEED, clip=True)[0] for text in texts}
     monkeypatch.setattr(_single, "FRESH", Stream(KEY))
-    monkeypatch.setattr(_record_recipe, "open_stream", lambda rng: Stream(KEY))
+    monkeypatch.setattr(record_recipe, "open_stream", lambda rng: Stream(KEY))
     domain = mechanism.domain
     for text, report in expected.items():
         is_valid = not domain.invalid(domain.records([text])[0])[0]

@@ -17,11 +17,8 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _threads, bounds, privacy
-from ldpfast._core import stream
-from ldpfast._random import Words
+from ldpfast import bounds, privacy
 from ldpfast.domains import Ball, Categories, Interval
-from ldpfast.mechanisms import _record_recipe
 from ldpfast.reports import Codes
 from ldpfast.results import MatrixDebiasing
 
@@ -29,6 +26,9 @@ from ..support.cases import each
 from ..support.documentation import python_blocks
 from ..support.errors import CLIP_HINT, raises
 from ..support.examples import assert_same, assert_same_estimate, records_of
+from ..support.internals.kernels import stream
+from ..support.internals.mechanisms import record_recipe
+from ..support.internals.shared import Words, thread_pool
 from ..support.keys import KEY, STATISTICS_SEED
 from ..support.statistics import ALPHA, assert_counts, bernstein_radius
 
@@ -264,10 +264,10 @@ def test_blocks_have_their_own_words(mechanism):
     assert (reports[:rows] != reports[rows:]).any()
 
 
-@each("piece_bytes", [1, _record_recipe.PIECE_BYTES])
+@each("piece_bytes", [1, record_recipe.PIECE_BYTES])
 @each_mechanism
 def test_run_equals_estimate_of_privatize(mechanism, piece_bytes, monkeypatch):
-    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr(record_recipe, "PIECE_BYTES", piece_bytes)
     for n in (1, 4095, 4097, 3 * 4096 + 7):
         x = records_of(mechanism, n)
         assert_same_estimate(mechanism.run(x, rng=5), mechanism.estimate(mechanism.privatize(x, rng=5)))
@@ -278,8 +278,8 @@ def test_the_number_of_threads_changes_nothing(mechanism, threads, monkeypatch):
     x = records_of(mechanism, 7 * 4096 + 5)
     reports, estimate = mechanism.privatize(x, rng=5), mechanism.run(x, rng=5)
     aggregated = mechanism.aggregator().update(reports).to_bytes()
-    monkeypatch.setattr(_threads, "_threads", 1)
-    monkeypatch.setattr(_threads, "SMALL", 1 << 62)
+    monkeypatch.setattr(thread_pool, "_threads", 1)
+    monkeypatch.setattr(thread_pool, "SMALL", 1 << 62)
     assert_same(mechanism.privatize(x, rng=5), reports)
     assert_same_estimate(mechanism.run(x, rng=5), estimate)
     assert mechanism.aggregator().update(reports).to_bytes() == aggregated

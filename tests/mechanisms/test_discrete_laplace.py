@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast._core import privatize, stream
 from ldpfast.mechanisms import LaplaceOneHot
 
 from ..support import reference
 from ..support.cases import each
 from ..support.exact import exact_log
 from ..support.geometric import rate_and_error
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.shared import coin_integers
 from ..support.keys import FIXED_KEY
 
 SPAN = 8
@@ -47,18 +47,18 @@ DIGITS = 3
 @pytest.fixture(params=[1, 2, 3])
 def group_digits(request, monkeypatch):
     """Small instances with three digits in one, two or three groups."""
-    monkeypatch.setattr(_coins._geometric, "GROUP_DIGITS", request.param)
+    monkeypatch.setattr(coin_integers._geometric, "GROUP_DIGITS", request.param)
 
 
 def small_instance(width, epsilon):
     """Return the rate and weights of a small width for 8 steps. The digits are few, so the carry is not rounded to zero."""
     rate = Decimal(epsilon) / SPAN
     assert 1 << DIGITS >= SPAN
-    return rate, *_coins.geometric_integers(rate, DIGITS, width)
+    return rate, *coin_integers.geometric_integers(rate, DIGITS, width)
 
 
 def error(groups, carry, width, rate):
-    return _coins.geometric_error(groups, carry, DIGITS, width, rate)
+    return coin_integers.geometric_error(groups, carry, DIGITS, width, rate)
 
 
 @pytest.mark.usefixtures("group_digits")
@@ -66,7 +66,7 @@ def error(groups, carry, width, rate):
 @each("epsilon", [0.25, 1.0, 2.0])
 def test_the_budget_bounds_the_exact_loss(width, epsilon):
     """The exact loss is between a s - eta and a s + eta, with eta from the rounded integers."""
-    with localcontext(_coins.CONTEXT):
+    with localcontext(coin_integers.CONTEXT):
         rate, groups, carry = small_instance(width, epsilon)
         assert all(sum(weights) == 1 << width for weights in groups)
         eta = error(groups, carry, width, rate)
@@ -91,7 +91,7 @@ def test_a_wrong_coin_exceeds_the_budget_of_the_right_one(width, which, sign):
 
     So the certificate depends on the integers in use. (A carry that is too probable only flattens the distribution.)
     """
-    with localcontext(_coins.CONTEXT):
+    with localcontext(coin_integers.CONTEXT):
         rate, groups, carry = small_instance(width, 1.0)
         eta = error(groups, carry, width, rate)
         step = sign * max(3, (1 << width) // 20)
@@ -105,10 +105,10 @@ def test_a_wrong_coin_exceeds_the_budget_of_the_right_one(width, which, sign):
 
 def test_the_budget_is_attained(monkeypatch):
     """If digit 0 is too improbable and the others are exact within 2^-100, the loss of one step is a + eta."""
-    monkeypatch.setattr(_coins._geometric, "GROUP_DIGITS", 1)
-    with localcontext(_coins.CONTEXT):
+    monkeypatch.setattr(coin_integers._geometric, "GROUP_DIGITS", 1)
+    with localcontext(coin_integers.CONTEXT):
         rate = Decimal(1) / SPAN
-        groups, carry = _coins.geometric_integers(rate, DIGITS, 110)
+        groups, carry = coin_integers.geometric_integers(rate, DIGITS, 110)
         wrong = moved(groups, 0, -(groups[0][1] // 10))
         eta = error(wrong, carry, 110, rate)
         distribution = reference.geometric_distribution(wrong, carry, 110)
@@ -117,7 +117,7 @@ def test_the_budget_is_attained(monkeypatch):
 
 def test_a_random_sign_times_a_geometric_variable_costs_log_2_more():
     """The simpler variant reaches zero with both signs and exceeds the budget. The kernel must not be simplified to it."""
-    with localcontext(_coins.CONTEXT):
+    with localcontext(coin_integers.CONTEXT):
         rate, groups, carry = small_instance(16, 1.0)
         distribution = reference.geometric_distribution(groups, carry, 16)
         zero, one = distribution[0], distribution[1] / 2  # P(0) = P(G = 0), P(1) = P(G = 1) / 2
@@ -133,13 +133,13 @@ def test_an_alias_table_has_exactly_the_given_weights(n, seed):
     generator = random.Random(seed)
     cuts = sorted(generator.sample(range(1, 1 << 20), n - 1))
     weights = tuple(b - a for a, b in itertools.pairwise([0, *cuts, 1 << 20]))
-    assert_has_weights(_coins.alias_table(weights, 20), weights, 20)
+    assert_has_weights(coin_integers.alias_table(weights, 20), weights, 20)
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 8.0])
 def test_the_tables_in_use_have_exactly_the_weights(epsilon):
     span = max(1, math.ceil(1024 * epsilon))
-    coins = _coins.geometric(epsilon, span, span, 1)
+    coins = coin_integers.geometric(epsilon, span, span, 1)
     assert sum(int(math.log2(len(weights))) for weights in coins.groups) == coins.digits
     for table, weights in zip(coins.tables(), coins.groups, strict=True):
         assert sum(weights) == 1 << 128
@@ -169,7 +169,7 @@ def test_the_integers_in_use_keep_the_budget(epsilon, dim):
     else:
         span = max(1, math.ceil(1024 * epsilon / dim))
         diameter = dim * span
-    coins = _coins.geometric(epsilon, diameter, span, max(dim, 1))
+    coins = coin_integers.geometric(epsilon, diameter, span, max(dim, 1))
     with localcontext(prec=120):
         rate, eta = rate_and_error(coins)
         loss = rate * diameter + min(max(dim, 1), diameter) * eta
@@ -187,7 +187,7 @@ def test_the_integers_in_use_keep_the_budget(epsilon, dim):
 def test_the_noise_variance_is_that_of_the_ideal_distribution(epsilon):
     """In closed form: 2 q / (1 - q)^2 + 1/4."""
     span = math.ceil(1024 * epsilon)
-    coins = _coins.geometric(epsilon, span, span, 1)
+    coins = coin_integers.geometric(epsilon, span, span, 1)
     q = math.exp(-epsilon / span)
     assert coins.noise_variance == pytest.approx(2 * q / (1 - q) ** 2 + 0.25, rel=1e-9)
 
@@ -223,7 +223,7 @@ def streams(key=FIXED_KEY):
 def test_numbers_with_carries_equal_the_reference(isa, n, carry):
     """In normal use a carry has probability 4e-11. Here carries are as probable as digits."""
     weights = (5 << 125, 1 << 125, 1 << 124, 3 << 124, 0, 0, 0, 0)
-    coins = _coins.GeometricCoins(3, (weights,), carry, 0.0)
+    coins = coin_integers.GeometricCoins(3, (weights,), carry, 0.0)
     found = draw(coins, n)
     assert found == reference.discrete_laplace(coins, *streams(), n)
     if n > 1:
@@ -232,7 +232,7 @@ def test_numbers_with_carries_equal_the_reference(isa, n, carry):
 
 def test_numbers_are_clamped_to_the_limit_of_the_reports(isa):
     """The digits are zero, so the numbers are multiples of 2^45. Every second carry is followed by another one."""
-    coins = _coins.GeometricCoins(45, ((1 << 128, *[0] * 31),) * 9, 1 << 127, 0.0)
+    coins = coin_integers.GeometricCoins(45, ((1 << 128, *[0] * 31),) * 9, 1 << 127, 0.0)
     drawn, limit = reference.discrete_laplace(coins, *streams(), 600), 1 << 47
     found = draw(coins, 600)
     assert found == [max(-limit, min(number, limit)) for number in drawn]
@@ -248,7 +248,7 @@ def test_numbers_of_any_size_equal_the_reference(isa, digits):
         weights = [generator.getrandbits(122) for _ in range(1 << min(5, digits - first))]
         weights[0] += (1 << 128) - sum(weights)
         groups.append(tuple(weights))
-    coins = _coins.GeometricCoins(digits, tuple(groups), 1 << 90, 0.0)
+    coins = coin_integers.GeometricCoins(digits, tuple(groups), 1 << 90, 0.0)
     found = draw(coins, 300)
     assert found == reference.discrete_laplace(coins, *streams(), 300)
     assert max(map(abs, found)) <= 1 << digits
@@ -260,7 +260,7 @@ def test_the_digit_changes_exactly_at_its_threshold(isa):
     index, drawn = int(words.take(32, "<u2")[0]), int(words.take(32, "<u2")[0])
     last = rest.word() << 64 | rest.word()
 
-    class Coins(_coins.GeometricCoins):
+    class Coins(coin_integers.GeometricCoins):
         """Value i below the threshold, else 0, for all entries but the first."""
 
         def tables(self):
@@ -285,7 +285,7 @@ def test_the_first_toss_of_a_carry_changes_exactly_at_its_threshold():
         byte, last = int(words.take(1, np.uint8)[0]), rest.word() << 64 | rest.word()
         times = []
         for carry in (byte << 120 | last >> 8, (byte << 120 | last >> 8) + 1):
-            n = draw(_coins.GeometricCoins(2, ((1 << 128, 0, 0, 0),), carry, 0.0), 1, key)[0]
+            n = draw(coin_integers.GeometricCoins(2, ((1 << 128, 0, 0, 0),), carry, 0.0), 1, key)[0]
             times.append((n if n >= 0 else -1 - n) // 4)  # the digits are zero: G = 4 times the carries
         assert times[0] == 0
         assert times[1] >= 1
@@ -303,7 +303,7 @@ def test_the_carry_coin_changes_exactly_at_its_threshold():
             continue
         times = []
         for carry in (second, second + 1):
-            n = draw(_coins.GeometricCoins(2, ((1 << 128, 0, 0, 0),), carry, 0.0), 1, key)[0]
+            n = draw(coin_integers.GeometricCoins(2, ((1 << 128, 0, 0, 0),), carry, 0.0), 1, key)[0]
             times.append((n if n >= 0 else -1 - n) // 4)  # the digits are zero: G = 4 times the carries
         assert times[0] == 1
         assert times[1] >= 2

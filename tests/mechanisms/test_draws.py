@@ -9,9 +9,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ldpfast.mechanisms._draws import dot, heads, multinomial, ones_by_column, sample, shares_of, uniform
-
 from ..support.cases import each
+from ..support.internals.mechanisms import dot, heads, multinomial, ones_by_column, sample, shares_of, uniform
 from ..support.statistics import assert_counts, normal_margin
 
 SEED = 20261122

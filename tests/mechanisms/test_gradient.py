@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 
-from ldpfast import _coins
 from ldpfast.mechanisms import Gradient, Query
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.shared import coin_integers
 from ..support.regression import random_examples
 
 # The gradient ---------------------------------------------------------------------------------------------------------
@@ -58,9 +58,11 @@ def test_reports_of_two_records_are_equal_or_opposite(family, norm, dtype):
     residual = None if family == "logistic" else 1.0
     query = Query(0, Gradient(family, (0.5, -2.0, 1e9), 1.0, norm=norm, radius=1.0, column=0.5, residual=residual))
     assert (
-        query.mechanism.epsilon_realized == query.mechanism.ball.epsilon_realized == _coins.binary(1.0).epsilon_realized
+        query.mechanism.epsilon_realized
+        == query.mechanism.ball.epsilon_realized
+        == coin_integers.binary(1.0).epsilon_realized
     )
-    assert query.mechanism.ball._recipe.coin.heads == _coins.binary(1.0).heads
+    assert query.mechanism.ball._recipe.coin.heads == coin_integers.binary(1.0).heads
     signs = set()
     with np.errstate(over="ignore"):
         records = np.array(list(itertools.product(EXTREMES, EXTREMES, EXTREMES))).astype(dtype)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast._core import privatize, stream
-from ldpfast.mechanisms._best_mechanism import total_variance
 
 from ..support import set_responses as reference
 from ..support.cases import each
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.mechanisms import best_mechanism
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.reference import Words
 from ..support.statistics import ALPHA, assert_counts
@@ -151,7 +151,7 @@ def test_decoded_reports_are_unbiased_with_the_stated_variance(k, epsilon):
         scale = (gain.one - gain.zero) ** 2
         variance = [scale * float(covariance[j][j]) for j in range(k)]
         np.testing.assert_allclose(mechanism.variance(np.array([x]))[0], variance, rtol=1e-12)
-        assert sum(variance) == pytest.approx(total_variance(mechanism), rel=1e-12)
+        assert sum(variance) == pytest.approx(best_mechanism.total_variance(mechanism), rel=1e-12)
         # The supports of other categories i and j are correlated only if the masks of i, j and x sum to 0.
         for i in range(k):
             for j in range(i):

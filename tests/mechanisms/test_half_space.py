@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core import privatize, stream
-from ldpfast.mechanisms._half_space import half_space_constant
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.mechanisms import half_space
 from ..support.keys import FIXED_KEY, SEED
 
 # The sign -------------------------------------------------------------------------------------------------------------
@@ -80,22 +80,22 @@ def test_the_constant_by_enumeration(dim):
     """On the hypercube the constant is 1 / E|mean sign| over all vertices, where ties count as zero."""
     weight = [math.comb(dim, a) for a in range(dim + 1)]
     mean = Fraction(sum(w * abs(2 * a - dim) for a, w in enumerate(weight)), dim << dim)
-    c = half_space_constant(dim if dim % 2 else dim + 1)
+    c = half_space.half_space_constant(dim if dim % 2 else dim + 1)
     assert c == pytest.approx(float(1 / mean), rel=1e-14)
 
 
 def test_known_values_of_the_constant():
     known = [1, 1.5707963267948966, 2, 2.356194490192345, 2.6666666666666665, 2.945243112740431, 3.2]
-    np.testing.assert_allclose([half_space_constant(d) for d in range(1, 8)], known, rtol=1e-15)
+    np.testing.assert_allclose([half_space.half_space_constant(d) for d in range(1, 8)], known, rtol=1e-15)
 
 
 @each("dim", [1, 2, 10, 198, 199, 200, 201, 1000, 123_457, 10**7])
 def test_products_of_consecutive_constants(dim):
     """c(d) c(d + 1) = pi d / 2, for every size and across the change of formula at 200."""
-    c = half_space_constant
+    c = half_space.half_space_constant
     assert c(dim) * c(dim + 1) == pytest.approx(math.pi * dim / 2, rel=1e-13)
 
 
 def test_the_dimension_of_the_constant_is_at_least_one():
     with pytest.raises(ValueError, match=r"^dim must be an integer >= 1, got 0$"):
-        half_space_constant(0)
+        half_space.half_space_constant(0)

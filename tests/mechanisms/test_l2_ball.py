@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core import privatize, stream
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.kernels import privatize, stream
 from ..support.keys import KEY, SEED, STATISTICS_SEED
 from ..support.statistics import ALPHA, assert_counts, hoeffding_radius
 

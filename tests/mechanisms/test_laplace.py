@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _coins
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.shared import coin_integers
 from ..support.keys import KEY, SEED, STATISTICS_SEED
 from ..support.statistics import ALPHA, hoeffding_radius
 
@@ -18,7 +18,7 @@ from ..support.statistics import ALPHA, hoeffding_radius
 
 def reference_reports(mechanism, x, block=0):
     """Return the reports of a block."""
-    coins = _coins.geometric(0.5, 512, 512, 1)
+    coins = coin_integers.geometric(0.5, 512, 512, 1)
     words = [reference.Words(KEY, f"LAPLACE{use}", block, 80) for use in ("", "_TIES", "_ROUNDING")]
     noise, rounding = reference.discrete_laplace(coins, *words[:2], len(x)), words[2].take(len(x), "<u2")
     expected = []

@@ -8,15 +8,16 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from ldpfast import _coins, _threads
-from ldpfast._core import privatize
-from ldpfast.mechanisms import LaplaceOneHot, _record_recipe
+from ldpfast.mechanisms import LaplaceOneHot
 
 from ..support import reference
 from ..support.cases import each
 from ..support.exact import exact_log
 from ..support.examples import assert_same, assert_same_estimate
 from ..support.geometric import rate_and_error
+from ..support.internals.kernels import privatize
+from ..support.internals.mechanisms import record_recipe
+from ..support.internals.shared import coin_integers, thread_pool
 from ..support.keys import KEY, SEED
 
 # Reports --------------------------------------------------------------------------------------------------------------
@@ -27,7 +28,7 @@ def test_reports_equal_the_reference(isa, k, n):
     """Zeros and ones are on the grid, so a report is the noise, plus the span in the column of the record."""
     mechanism = LaplaceOneHot(k, 0.5)
     x = np.random.default_rng(n).integers(0, k, n)
-    coins = _coins.geometric(0.5, 1024, 512, 2)
+    coins = coin_integers.geometric(0.5, 1024, 512, 2)
     words, carries = (reference.Words(KEY, f"LAPLACE_ONE_HOT{use}", 0, 256) for use in ("", "_TIES"))
     z = np.array(reference.discrete_laplace(coins, words, carries, n * k)).reshape(n, k)
     expected = mechanism.grid * (512 * (x[:, np.newaxis] == np.arange(k)) + z + 0.5)
@@ -38,9 +39,9 @@ def test_reports_equal_the_reference(isa, k, n):
 def test_pieces_continue_with_the_record_blocks(isa, k, n, monkeypatch):
     mechanism, x = LaplaceOneHot(k, 1.0), np.random.default_rng(n).integers(0, k, n)
     reports, estimate = mechanism.privatize(x, rng=SEED), mechanism.run(x, rng=SEED)
-    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", 1)
-    monkeypatch.setattr(_threads, "SMALL", 1)
-    monkeypatch.setattr(_threads, "_threads", 1)
+    monkeypatch.setattr(record_recipe, "PIECE_BYTES", 1)
+    monkeypatch.setattr(thread_pool, "SMALL", 1)
+    monkeypatch.setattr(thread_pool, "_threads", 1)
     assert n > 2 * mechanism._recipe.piece_rows(x)
     assert_same(mechanism.privatize(x, rng=SEED), reports)
     assert_same_estimate(mechanism.run(x, rng=SEED), estimate)
@@ -57,10 +58,10 @@ def test_the_budget_bounds_the_exact_loss(width):
 
     The other columns cancel. All pairs of reports within the range of the digits are enumerated.
     """
-    with localcontext(_coins.CONTEXT):
+    with localcontext(coin_integers.CONTEXT):
         rate = Decimal(1) / (2 * SPAN)
-        groups, carry = _coins.geometric_integers(rate, 3, width)
-        eta = _coins.geometric_error(groups, carry, 3, width, rate)
+        groups, carry = coin_integers.geometric_integers(rate, 3, width)
+        eta = coin_integers.geometric_error(groups, carry, 3, width, rate)
         distribution = reference.geometric_distribution(groups, carry, width, 4)
 
         def probability(y, i):  # probability of the report y = i + N

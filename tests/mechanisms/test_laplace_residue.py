@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import Query, _coins, _threads
-from ldpfast._core import privatize
-from ldpfast.mechanisms import _record_recipe
-from ldpfast.mechanisms._laplace_residue import LaplaceResidue
+from ldpfast import Query
 
 from ..support import reference
 from ..support.cases import each
 from ..support.examples import assert_same
 from ..support.geometric import rate_and_error
+from ..support.internals.kernels import privatize
+from ..support.internals.mechanisms import LaplaceResidue, record_recipe
+from ..support.internals.shared import coin_integers, thread_pool
 from ..support.keys import key_of_seed
 from ..support.statistics import ALPHA, bernstein_radius, normal_margin
 
@@ -95,7 +95,7 @@ def test_reports_equal_the_reference(isa, n, dtype):
     mechanism = LaplaceResidue(2.0, 0.25, 0.5)
     with np.errstate(over="ignore"):
         x = np.concatenate([np.random.default_rng(n).normal(0, 50, n), EXTREMES])[-max(n, 1) :].astype(dtype)
-    coins = _coins.geometric(0.5, 512, 512, 1)
+    coins = coin_integers.geometric(0.5, 512, 512, 1)
     expected = reference.laplace_residue(mechanism, coins, KEY, 0, x)
     assert mechanism.privatize(x, rng=SEED, clip=True).tolist() == expected
 
@@ -117,15 +117,15 @@ def test_pieces_continue_with_the_record_blocks(monkeypatch):
     rows = mechanism._recipe.kernel.rows
     x = np.random.default_rng(1).normal(0, 30, 3 * rows + 5)
     expected, estimate = mechanism.privatize(x, rng=SEED), mechanism.run(x, rng=SEED)
-    monkeypatch.setattr(_record_recipe, "PIECE_BYTES", 1)
-    monkeypatch.setattr(_threads, "SMALL", 1)
-    monkeypatch.setattr(_threads, "_threads", 1)
+    monkeypatch.setattr(record_recipe, "PIECE_BYTES", 1)
+    monkeypatch.setattr(thread_pool, "SMALL", 1)
+    monkeypatch.setattr(thread_pool, "_threads", 1)
     assert mechanism._recipe.piece_rows(x) == rows
     assert_same(mechanism.privatize(x, rng=SEED), expected)
     assert mechanism.run(x, rng=SEED) == estimate
     for start in range(3):  # each block has separate random words
         block = slice(start * rows, (start + 1) * rows)
-        coins = _coins.geometric(1.0, 1024, 1024, 1)
+        coins = coin_integers.geometric(1.0, 1024, 1024, 1)
         assert expected[block].tolist() == reference.laplace_residue(mechanism, coins, KEY, start, x[block])
 
 
@@ -149,7 +149,7 @@ def test_the_kernel_gets_the_coins_of_one_span(width, offset, epsilon, monkeypat
     assert (dim, l1_limit, radius, use) == (1, 0, 0.0, "residue")
     assert (lower, upper, grid, span) == (-width / 2, width / 2, mechanism.grid, max(1, math.ceil(1024 * epsilon)))
     assert lower + grid * span == pytest.approx(width / 2, rel=1e-12)
-    assert coins == _coins.geometric(epsilon, span, span, 1)
+    assert coins == coin_integers.geometric(epsilon, span, span, 1)
     assert mechanism.epsilon_realized == coins.epsilon_realized
     with localcontext(prec=120):
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast._core import privatize, stream
 from ldpfast.privacy import Channel
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.shared import coin_integers
 from ..support.keys import FIXED_KEY, KEY, SEED
 
 # Reports --------------------------------------------------------------------------------------------------------------
@@ -95,13 +95,13 @@ def test_the_largest_ratio_over_a_grid_of_inputs_is_that_of_two_vertices(dim, ti
         mixtures.append(weights)
     channel = np.array(mixtures, dtype=object).dot(rows)
     worst = max(Fraction(max(column), min(column)) for column in channel.T)
-    assert worst == Fraction(mechanism._recipe.coin.heads, _coins.WORD - mechanism._recipe.coin.heads)
-    assert _coins.log_up(worst) == mechanism.epsilon_realized
+    assert worst == Fraction(mechanism._recipe.coin.heads, coin_integers.WORD - mechanism._recipe.coin.heads)
+    assert coin_integers.log_up(worst) == mechanism.epsilon_realized
 
 
 def closed_half_spaces(dim, heads):
     """Return the rows of the published rule: uniform on the closed half-space of the record, or on the opposite one."""
-    tails = _coins.WORD - heads
+    tails = coin_integers.WORD - heads
     rows = []
     for v in range(1 << dim):
         agree = [dim - (v ^ z).bit_count() for z in range(1 << dim)]
@@ -118,7 +118,7 @@ def closed_half_spaces(dim, heads):
 @each("epsilon", [0.1, 0.5, 1.0, 3.0])
 def test_the_published_tie_rule_violates_its_guarantee_in_even_dimension(dim, epsilon):
     """Its true privacy parameter is log(1 + e^epsilon), which is never below log 2."""
-    heads = _coins.binary(epsilon).heads
+    heads = coin_integers.binary(epsilon).heads
     rows = closed_half_spaces(dim, heads)
     total = sum(rows[0])
     published = Channel([[value / total for value in row] for row in rows])
@@ -128,6 +128,6 @@ def test_the_published_tie_rule_violates_its_guarantee_in_even_dimension(dim, ep
 
 @pytest.mark.parametrize("dim", [1, 3, 5])
 def test_the_published_rule_is_correct_in_odd_dimension(dim):
-    heads = _coins.binary(1.0).heads
+    heads = coin_integers.binary(1.0).heads
     rows = closed_half_spaces(dim, heads)
     assert Channel(rows).epsilon() == ldp.LinfBall(dim, 1.0).epsilon_realized

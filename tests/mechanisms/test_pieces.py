@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast._core import privatize, stream
 from ldpfast.mechanisms import Gradient
 
 from ..support.cases import each
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.shared import coin_integers
 from ..support.keys import KEY
 
 NOISE_PIECE, UNARY_PIECE, NORM_PIECE = (
@@ -53,7 +53,7 @@ def test_the_limit_of_the_l1_norm_holds_for_the_whole_row(isa, dim):
 
     A record with a larger norm uses the limit exactly: not again in every piece, and not less.
     """
-    limit, unit, zero = 1500, 1 << 10, _coins.GeometricCoins(2, ((1 << 128, 0, 0, 0),), 0, 0.0)
+    limit, unit, zero = 1500, 1 << 10, coin_integers.GeometricCoins(2, ((1 << 128, 0, 0, 0),), 0, 0.0)
     kernel = privatize.Laplace(dim, -1.0, 1.0, 1 / unit, 2 * unit, limit, 1e9, zero, "vector")
 
     def integers(row):

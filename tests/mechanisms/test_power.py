@@ -22,11 +22,10 @@ import pytest
 from scipy import stats
 
 import ldpfast as ldp
-from ldpfast._core import privatize
-from ldpfast._core.kernel import Kernel
 
 from ..cards import CARDS, Coin, Noise
 from ..cards._events import at_least_ones, is_positive, logistic, of_set, ones
+from ..support.internals.kernels import Kernel, privatize
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import ALPHA, POWER, assert_counts, rejection
 

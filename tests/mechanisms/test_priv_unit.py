@@ -12,15 +12,15 @@ from scipy import integrate, optimize, special, stats
 
 import ldpfast as ldp
 from ldpfast import bounds
-from ldpfast._core.stream import Stream
-from ldpfast._random import Words
 from ldpfast.mechanisms import _priv_unit
-from ldpfast.mechanisms._half_space import half_space_constant
 from ldpfast.privacy import Guarantee, audit, compose
 from ldpfast.reports import Aggregator, Vectors
 
 from ..support.cases import each
 from ..support.errors import raises
+from ..support.internals.kernels import Stream
+from ..support.internals.mechanisms import half_space_constant
+from ..support.internals.shared import Words
 from ..support.keys import KEY, STATISTICS_SEED
 from ..support.statistics import ALPHA, assert_counts, assert_coverage, bernstein_radius, count_limits, hoeffding_radius
 

@@ -11,15 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import _coins, _finite_field
-from ldpfast._core import privatize, stream
 from ldpfast.mechanisms import _hyperplane_sums
-from ldpfast.mechanisms import _projective_geometry_response as module
-from ldpfast.mechanisms._best_mechanism import total_variance
-from ldpfast.mechanisms._projective_space import Geometry
 
 from ..support import set_responses as reference
 from ..support.cases import each
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.mechanisms import best_mechanism, projective_geometry_response, projective_space
+from ..support.internals.shared import coin_integers, finite_field
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.reference import Words
 from ..support.statistics import ALPHA, assert_counts
@@ -29,12 +27,14 @@ SMALL = [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (4, 2), (4, 3), (5, 3), (8, 2),
 
 def in_space(monkeypatch, k, epsilon, order, length):
     """Return the mechanism in a given space."""
-    monkeypatch.setattr(module, "best_geometry", lambda *_: Geometry(order, length))
+    monkeypatch.setattr(
+        projective_geometry_response, "best_geometry", lambda *_: projective_space.Geometry(order, length)
+    )
     return ldp.ProjectiveGeometryResponse(k, epsilon)
 
 
 def reference_of(mechanism):
-    return reference.ProjectiveReference(_finite_field.field(mechanism.order), mechanism.length)
+    return reference.ProjectiveReference(finite_field.field(mechanism.order), mechanism.length)
 
 
 # Reports --------------------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def test_reports_equal_the_reference(isa, monkeypatch, k, epsilon, space, n, rec
 @each("order, length", [(2, 3), (4, 3), (7, 2), (67, 2)])
 def test_the_report_is_orthogonal_exactly_below_the_threshold(isa, order, length):
     """The first word of a block is a coin. heads = word gives another point, heads = word + 1 an orthogonal one."""
-    word, field = Words(FIXED_KEY, "PROJECTIVE_RESPONSE", 0).word(), _finite_field.field(order)
+    word, field = Words(FIXED_KEY, "PROJECTIVE_RESPONSE", 0).word(), finite_field.field(order)
     points = reference.all_points(order, length)
     for x in range(len(points)):
         for heads, orthogonal in ((word, False), (word + 1, True)):
@@ -91,7 +91,7 @@ def test_the_report_is_orthogonal_exactly_below_the_threshold(isa, order, length
 @each("order, length", [*SMALL, (67, 2)])
 def test_reports_are_uniform_within_and_outside_of_the_hyperplane(order, length):
     """All values of the uniform integer: each point of the hyperplane once for heads, each other one once for tails."""
-    field = _finite_field.field(order)
+    field = finite_field.field(order)
     other = reference.ProjectiveReference(field, length)
     for x, point in enumerate(other.points):
         zero = [reference.inner(field, point, z) == 0 for z in other.points]
@@ -107,7 +107,7 @@ def test_reports_are_uniform_within_and_outside_of_the_hyperplane(order, length)
 def test_two_hyperplanes_have_the_same_number_of_common_points(monkeypatch, order, length):
     points = reference.all_points(order, length)
     mechanism = in_space(monkeypatch, len(points), 1.0, order, length)
-    space, field = mechanism._space, _finite_field.field(order)
+    space, field = mechanism._space, finite_field.field(order)
     assert [tuple(v) for v in space.elements(np.arange(space.points)).tolist()] == points
     member = mechanism.supported(np.arange(len(points)))
     np.testing.assert_array_equal(member, [[reference.inner(field, z, x) == 0 for x in points] for z in points])
@@ -116,11 +116,11 @@ def test_two_hyperplanes_have_the_same_number_of_common_points(monkeypatch, orde
 
 
 @pytest.mark.long
-@each("order", [q for q in _finite_field.orders() if q <= 71])
+@each("order", [q for q in finite_field.orders() if q <= 71])
 @each("length", [2, 3, 4])
 def test_hits_are_the_reports_that_support_a_category(monkeypatch, order, length):
     """All small fields and the first ones without tables, for some of the categories and for all of them."""
-    points, rng = Geometry(order, length).points, np.random.default_rng(order)
+    points, rng = projective_space.Geometry(order, length).points, np.random.default_rng(order)
     if points > 6000:
         return
     counts = rng.integers(0, 1000, points)
@@ -133,7 +133,7 @@ def test_hits_are_the_reports_that_support_a_category(monkeypatch, order, length
 @each("order, length", [(2, 9), (3, 8), (9, 4), (31, 3), (67, 3), (149, 4), (1021, 3)])
 def test_hits_are_the_same_code_by_code_and_for_all_codes(isa, monkeypatch, order, length):
     """Against the reports that support some categories, which other code finds, for few codes and for many."""
-    points, rng = Geometry(order, length).points, np.random.default_rng(order)
+    points, rng = projective_space.Geometry(order, length).points, np.random.default_rng(order)
     k, counts = points - 1, np.zeros(points, np.int64)
     counts[rng.integers(0, points, 300)] = rng.integers(1, 1 << 20, 300)
     mechanism = in_space(monkeypatch, min(k, 1 << 24), 1.0, order, length)
@@ -195,7 +195,7 @@ def test_the_guarantee_is_that_of_the_integers(k, epsilon):
     worst = Fraction(coin.heads * (space.points - space.hyperplane), ((1 << 64) - coin.heads) * space.hyperplane)
     rows = mechanism._recipe.law.rows()
     assert max(Fraction(a, b) for row in rows for a in row for b in row) == worst
-    assert _coins.log_up(worst) == mechanism.epsilon_realized
+    assert coin_integers.log_up(worst) == mechanism.epsilon_realized
 
 
 @each("k, epsilon", [(2, 0.1), (5, 2.0), (7, 0.5), (13, 1.0), (21, 1.4)])
@@ -214,13 +214,13 @@ def test_decoded_reports_are_unbiased_with_the_stated_variance(k, epsilon):
         assert mean == [p if j == x else q for j in range(k)]
         variance = [float(m * (1 - m) / (p - q) ** 2) for m in mean]
         np.testing.assert_allclose(mechanism.variance(np.array([x]))[0], variance, rtol=1e-12)
-        assert sum(variance) == pytest.approx(total_variance(mechanism), rel=1e-12)
+        assert sum(variance) == pytest.approx(best_mechanism.total_variance(mechanism), rel=1e-12)
 
 
 @pytest.mark.parametrize("order, length", [(2, 4), (3, 3), (4, 3), (5, 3)])
 def test_the_covariance_of_two_categories_has_two_values(monkeypatch, order, length):
     """It depends on whether the points of the two categories and of the record lie on a line. Fractions, all codes."""
-    k = Geometry(order, length).points
+    k = projective_space.Geometry(order, length).points
     mechanism = in_space(monkeypatch, k, 1.0, order, length)
     coin, space = mechanism._coin, mechanism._space
     member = mechanism.supported(np.arange(k)).astype(int)
@@ -268,7 +268,12 @@ def total_of(space, k, epsilon):
 def test_the_space_has_the_smallest_total_variance_or_few_points_within_one_percent_of_it(k, epsilon):
     """Among all fields and all lengths, with at least k and at most 2^26 points."""
     mechanism = ldp.ProjectiveGeometryResponse(k, epsilon)
-    spaces = [Geometry(q, t) for q in _finite_field.orders() for t in range(2, 27) if k / 2 < q ** (t - 1) <= 1 << 26]
+    spaces = [
+        projective_space.Geometry(q, t)
+        for q in finite_field.orders()
+        for t in range(2, 27)
+        if k / 2 < q ** (t - 1) <= 1 << 26
+    ]
     totals = {s: total_of(s, k, epsilon) for s in spaces if k <= s.points <= 1 << 26}
     assert mechanism._space in totals
     good = [space for space, total in totals.items() if total <= 1.01 * min(totals.values())]
@@ -276,7 +281,7 @@ def test_the_space_has_the_smallest_total_variance_or_few_points_within_one_perc
         assert mechanism._space == min(small, key=lambda space: totals[space])
     else:
         assert mechanism._space.points == min(space.points for space in good)
-    assert total_variance(mechanism) == pytest.approx(totals[mechanism._space], rel=1e-8)
+    assert best_mechanism.total_variance(mechanism) == pytest.approx(totals[mechanism._space], rel=1e-8)
 
 
 def test_the_points_have_codes_of_few_bits():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast._core import privatize, stream
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.shared import coin_integers
 from ..support.keys import FIXED_KEY, KEY, SEED
 
 
@@ -43,7 +43,7 @@ def test_the_truth_is_kept_exactly_below_the_threshold(isa, k, bits, dtype):
         for threshold, kept in ((word, False), (word + 1, True)):
             out = np.empty(16, dtype)
             keep = threshold if (k, bits) == (2, 64) else threshold + each
-            coin = _coins.ResponseCoin(k, bits, keep, each, 0.0)
+            coin = coin_integers.ResponseCoin(k, bits, keep, each, 0.0)
             privatize.RandomizedResponse(coin).privatize(stream.Stream(FIXED_KEY), 0, np.ones(16, dtype), out)
             assert (out[row] == 1) == kept
 
@@ -51,7 +51,7 @@ def test_the_truth_is_kept_exactly_below_the_threshold(isa, k, bits, dtype):
 @each("k, epsilon", [(3, 0.1), (4, 1.0), (7, 2.0), (128, 1.0), (256, 1.0), (256, 5.0)])
 def test_the_division_is_exact_at_the_ends_of_all_cells(k, epsilon):
     """The multiplication of the 32-bit kernel gives the quotient of the first and of the last word of each symbol."""
-    coin = _coins.response(k, epsilon)
+    coin = coin_integers.response(k, epsilon)
     assert coin.bits == 32
     assert coin.words_per_symbol % 2 == 0
     assert coin.reciprocal < 1 << 32

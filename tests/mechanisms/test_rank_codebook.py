@@ -12,15 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import _coins, _core
-from ldpfast._core import privatize, stream
-from ldpfast.mechanisms._half_space import half_space_constant
-from ldpfast.mechanisms._rank_codebook import MAX_DIM, _signal, best_top, top_moment
+from ldpfast.mechanisms._rank_codebook import _signal
 
 from ..support import reference
 from ..support.cases import each
 from ..support.errors import raises
 from ..support.exact import exact_log, least_double_not_below
+from ..support.internals import kernels
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.mechanisms import half_space, rank_codebook
+from ..support.internals.shared import coin_integers
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.rows import ball
 from ..support.sizes import SIZES
@@ -90,7 +91,7 @@ def test_exactly_top_candidates_are_raised_for_equal_products(isa, value, dim, v
     is the opposite of vector r for r < top, else candidate top + r. This holds for no other size of the set.
     """
     x, words = np.full((100, dim), value), reference.Words(FIXED_KEY, "CODEBOOK_COINS", 0)
-    inside, outside = (kernel_reports(heads, dim, vectors, top, x) for heads in (_coins.WORD - 1, 0))
+    inside, outside = (kernel_reports(heads, dim, vectors, top, x) for heads in (coin_integers.WORD - 1, 0))
     bits = (2 * vectors - 1).bit_length()
     seeds = [seed >> bits for seed in reference.Words(FIXED_KEY, "CODEBOOK_SEEDS", 0).take(100, "<u8").tolist()]
     assert (inside >> bits).tolist() == (outside >> bits).tolist() == seeds
@@ -113,7 +114,7 @@ def test_equal_cosines_of_two_sizes_are_ranked_by_their_index(isa, vectors, top)
     """
     x, bits = np.full((20, 1), 2.0**-126), (2 * vectors - 1).bit_length()
     words, seeds = (reference.Words(FIXED_KEY, f"CODEBOOK_{use}", 0) for use in ("COINS", "SEEDS"))
-    for report in kernel_reports(_coins.WORD - 1, 1, vectors, top, x).tolist():
+    for report in kernel_reports(coin_integers.WORD - 1, 1, vectors, top, x).tolist():
         seed, flip = seeds.word() >> bits, words.word() >> 63
         words.word()
         number, _ = reference.word_below(words, top), reference.word_below(words, 2 * vectors - top)
@@ -157,7 +158,7 @@ def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa):
         found = []
         for norm in (2 * coin - 1, 2 * coin - 1 + 2.0**-52):
             x, out = np.array([[norm]]), np.empty(1, np.uint64)
-            kernel = privatize.RankCodebook(1, 1.0, 1.0, _coins.WORD - 1, 6, 1)
+            kernel = privatize.RankCodebook(1, 1.0, 1.0, coin_integers.WORD - 1, 6, 1)
             kernel.privatize(stream.Stream(key), 0, x, out)
             found.append(int(out[0]))
         assert found[0] ^ found[1] == 1  # one candidate and its opposite
@@ -166,10 +167,10 @@ def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa):
 
 
 def test_directions_are_the_same_on_all_instruction_sets_and_equal_the_reference():
-    before, found = _core.isa(), {}
+    before, found = kernels.isa(), {}
     try:
-        for isa in _core.isas():
-            _core.set_isa(isa)
+        for isa in kernels.isas():
+            kernels.set_isa(isa)
             for dim in (1, 2, 7, 8, 9, 31, 32, 33, 64, 65, 100, 511, 512, 513, 5000):
                 mechanism = ldp.RankCodebook(dim, 2.0, radius=3.0, vectors=4)
                 seeds = np.array([0, 1, (1 << 61) - 1, 12345678901234567], np.uint64)[:, np.newaxis]
@@ -184,7 +185,7 @@ def test_directions_are_the_same_on_all_instruction_sets_and_equal_the_reference
                     )
                 assert found.setdefault(dim, decoded.tobytes()) == decoded.tobytes()
     finally:
-        _core.set_isa(before)
+        kernels.set_isa(before)
 
 
 # Guarantee ------------------------------------------------------------------------------------------------------------
@@ -195,9 +196,9 @@ def test_directions_are_the_same_on_all_instruction_sets_and_equal_the_reference
 def test_the_guarantee_is_that_of_the_integers(dim, vectors, epsilon):
     mechanism = ldp.RankCodebook(dim, epsilon, vectors=vectors)
     top, heads, candidates = mechanism.top, mechanism._coin.heads, 2 * vectors
-    ratio = Fraction(heads * (candidates - top), (_coins.WORD - heads) * top)
+    ratio = Fraction(heads * (candidates - top), (coin_integers.WORD - heads) * top)
     assert mechanism.epsilon_realized == least_double_not_below(exact_log(ratio)) <= epsilon
-    assert exact_log(Fraction((heads + 1) * (candidates - top), (_coins.WORD - heads - 1) * top)) > epsilon
+    assert exact_log(Fraction((heads + 1) * (candidates - top), (coin_integers.WORD - heads - 1) * top)) > epsilon
     assert mechanism.guarantee.epsilon == mechanism.epsilon_realized
     assert not mechanism.guarantee.ideal
 
@@ -219,7 +220,7 @@ def test_the_audit_finds_no_larger_loss():
 
 
 def moments(*sizes):
-    return top_moment(*sizes, 1), top_moment(*sizes, 2)
+    return rank_codebook.top_moment(*sizes, 1), rank_codebook.top_moment(*sizes, 2)
 
 
 @each("vectors, top", [(1, 1), (2, 1), (5, 2), (16, 11), (64, 64), (256, 1), (256, 100)])
@@ -233,11 +234,11 @@ def test_moments_in_dimension_three_are_those_of_order_statistics(vectors, top):
 
 
 @each("vectors", [1, 3, 16, 64, 256])
-@each("dim", [1, 2, 3, 4, 5, 10, 100, 1000, MAX_DIM])
+@each("dim", [1, 2, 3, 4, 5, 10, 100, 1000, rank_codebook.MAX_DIM])
 def test_moments_of_all_vectors_are_those_of_one(dim, vectors):
     """E|t| = 1 / c(d) and E t^2 = 1 / d, also as a weighted mean of the set of one vector and the rest."""
     first, second = moments(dim, vectors, vectors)
-    assert first == pytest.approx(1 / half_space_constant(dim), rel=1e-10)
+    assert first == pytest.approx(1 / half_space.half_space_constant(dim), rel=1e-10)
     assert second == pytest.approx(1 / dim, rel=1e-10)
     sizes = [moments(dim, vectors, top) for top in {1, (vectors + 1) // 2, vectors}]
     assert all(first * (1 - 1e-12) <= a <= 1 and second * (1 - 1e-12) <= b <= a for a, b in sizes)
@@ -271,7 +272,7 @@ def test_moments_equal_those_of_random_directions(dim, vectors, top):
 @each("dim, vectors", [(1, 5), (2, 16), (3, 64), (100, 16), (1000, 33)])
 def test_the_size_of_the_set_is_the_best(dim, vectors, epsilon):
     signals = [_signal(dim, vectors, top, epsilon) for top in range(1, vectors + 1)]
-    assert signals[best_top(dim, vectors, epsilon) - 1] == pytest.approx(max(signals), rel=1e-13)
+    assert signals[rank_codebook.best_top(dim, vectors, epsilon) - 1] == pytest.approx(max(signals), rel=1e-13)
 
 
 TABLE = [  # dim, epsilon, half-spaces, J = 16 and its set, J = 64 and its set, ratio to PrivUnit in percent
@@ -365,7 +366,7 @@ def test_mean_and_variance_by_all_candidates_of_many_seeds(dim, vectors, epsilon
         mean += (1 + sign * length) / 2 * np.einsum("nc,ncd->nd", probability, z)
         square += (1 + sign * length) / 2 * np.einsum("nc,ncd->nd", probability, z**2)
     radius = 2 * hoeffding_radius(n, ALPHA / 2 / dim)
-    first = top_moment(dim, vectors, top, 1)
+    first = rank_codebook.top_moment(dim, vectors, top, 1)
     np.testing.assert_allclose(mean.mean(axis=0), x, rtol=0, atol=radius * length / first)
     stated = mechanism.variance(x) + x**2
     np.testing.assert_allclose(square.mean(axis=0), stated, rtol=0, atol=radius / 2 * mechanism.scale**2)
@@ -420,7 +421,7 @@ def test_parameters_are_checked(arguments, options, error, message):
 
 
 def test_the_ends_of_the_parameters_are_allowed(isa):
-    for dim, vectors in ((1, 16_384), (MAX_DIM, 2)):
+    for dim, vectors in ((1, 16_384), (rank_codebook.MAX_DIM, 2)):
         mechanism = ldp.RankCodebook(dim, 4.0, vectors=vectors)
         x = np.zeros((2, dim))
         x[:, 0] = 1.0

@@ -14,22 +14,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast._core import privatize, stream
-from ldpfast.mechanisms._half_space import half_space_constant
-from ldpfast.mechanisms._order_statistics import moments_of_order, products_of_order
-from ldpfast.mechanisms._ranked_signs import (
-    best_least,
-    limits_of,
-    pattern_products,
-    tail_moments,
-    weights_of,
-)
 
 from ..support import reference
 from ..support.cases import each
 from ..support.errors import raises
 from ..support.exact import exact_log
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.mechanisms import half_space, order_statistics, ranked_signs
+from ..support.internals.shared import coin_integers
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.rows import ball
 from ..support.sizes import SIZES
@@ -112,7 +104,7 @@ def test_sizes_around_the_blocks(n):
 
 def kernel_reports(coin, dim, x):
     out = np.empty((len(x), 1 + -(-len(coin.weights) // 64)), np.uint64)
-    kernel = privatize.RankedSigns(dim, 1.0, 1.0, 100.0, coin, limits_of(len(coin.weights)))
+    kernel = privatize.RankedSigns(dim, 1.0, 1.0, 100.0, coin, ranked_signs.limits_of(len(coin.weights)))
     kernel.privatize(stream.Stream(FIXED_KEY), 0, x, out)
     return out
 
@@ -152,7 +144,7 @@ def test_the_pattern_changes_exactly_at_the_threshold_of_the_coin(isa):
     word = words.word()  # of the first row
     reports = []
     for heads in (word, word + 1):
-        coin = _coins.RankedSignsCoin(weights_of(5), mechanism.least, heads, Fraction(2), 1.0)
+        coin = coin_integers.RankedSignsCoin(ranked_signs.weights_of(5), mechanism.least, heads, Fraction(2), 1.0)
         reports.append(kernel_reports(coin, 5, x).tolist())
         assert reports[-1] == reference.ranked_signs(mechanism, FIXED_KEY, 0, x, heads)
     assert [i for i in range(40) if reports[0][i] != reports[1][i]] == [0]
@@ -169,7 +161,7 @@ def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa):
         found = []
         for norm in (2 * coin - 1, 2 * coin - 1 + 2.0**-52):
             x, out = np.array([[norm, 0.0]]), np.empty((1, 2), np.uint64)
-            kernel = privatize.RankedSigns(2, 1.0, 1.0, 100.0, mechanism._coin, limits_of(2))
+            kernel = privatize.RankedSigns(2, 1.0, 1.0, 100.0, mechanism._coin, ranked_signs.limits_of(2))
             kernel.privatize(stream.Stream(key), 0, x, out)
             assert out.tolist() == reference.ranked_signs(mechanism, key, 0, x)
             found.append(int(out[0, 1]))
@@ -180,7 +172,7 @@ def test_the_opposite_direction_is_taken_exactly_from_the_threshold_on(isa):
 
 def test_a_size_is_a_member_exactly_up_to_its_limit(isa):
     """All limits of the largest size are its word, the third of a person, then one less: its rank gets the other sign."""
-    mechanism, limits, last_bits = ldp.RankedSigns(3, 2.0), limits_of(3), set()
+    mechanism, limits, last_bits = ldp.RankedSigns(3, 2.0), ranked_signs.limits_of(3), set()
     largest = sum(abs(w) for w in mechanism._coin.weights) + 1
     for key in (bytes([number]) * 32 for number in range(6)):
         word, found = int(reference.Words(key, "FRAME_COINS", 0).take(3, "<u8")[-1]), []
@@ -200,22 +192,24 @@ def test_a_size_is_a_member_exactly_up_to_its_limit(isa):
 
 def pattern_probabilities(coin):
     """Return the exact probability of every pattern of signs, from all outcomes of the words."""
-    sampler, signs = _coins.sampler_of(coin.weights), len(coin.weights)
+    sampler, signs = coin_integers.sampler_of(coin.weights), len(coin.weights)
     order = sorted(range(signs), key=lambda rank: abs(coin.weights[rank]))
     found: dict[tuple[int, ...], Fraction] = {}
     for inside in (True, False):
-        share = Fraction(coin.heads if inside else _coins.WORD - coin.heads, _coins.WORD)
+        share = Fraction(coin.heads if inside else coin_integers.WORD - coin.heads, coin_integers.WORD)
         states = {(coin.least if inside else sum(sampler.sizes) + 1 - coin.least, (0,) * signs): share}
         for i in reversed(range(signs)):
             following: dict[tuple[int, tuple[int, ...]], Fraction] = {}
             for (left, pattern), probability in states.items():
                 words = sampler.words[i][left]
-                for member, part in ((True, words), (False, _coins.WORD - words)):
+                for member, part in ((True, words), (False, coin_integers.WORD - words)):
                     if part:
                         signed = list(pattern)
                         signed[order[i]] = int((member == inside) != (coin.weights[order[i]] < 0))
                         state = max(0, left - sampler.sizes[i] * member), tuple(signed)
-                        following[state] = following.get(state, Fraction(0)) + probability * Fraction(part, _coins.WORD)
+                        following[state] = following.get(state, Fraction(0)) + probability * Fraction(
+                            part, coin_integers.WORD
+                        )
             states = following
         for (left, pattern), probability in states.items():
             assert left == 0
@@ -238,13 +232,15 @@ def test_the_loss_of_all_patterns_is_at_most_the_guarantee(signs, epsilon):
     assert sum(probability.values()) == 1
     members = {p for p in probability if sum_of_members(coin.weights, p) >= coin.least}
     assert len(members) == coin.inside <= 2 ** (signs - 1)
-    assert sum(probability[p] for p in members) == Fraction(coin.heads, _coins.WORD)
+    assert sum(probability[p] for p in members) == Fraction(coin.heads, coin_integers.WORD)
     largest = max(probability.values()) / min(probability.values())
     assert largest <= coin.ratio
     assert exact_log(coin.ratio) <= epsilon
     assert exact_log(largest) <= mechanism.epsilon_realized <= epsilon
     assert exact_log(coin.ratio / largest) < 2.0**-58
-    one_more = Fraction((coin.heads + 1) * (_coins.WORD - coin.heads), (_coins.WORD - coin.heads - 1) * coin.heads)
+    one_more = Fraction(
+        (coin.heads + 1) * (coin_integers.WORD - coin.heads), (coin_integers.WORD - coin.heads - 1) * coin.heads
+    )
     assert exact_log(coin.ratio * one_more) > epsilon
     assert mechanism.guarantee.epsilon == mechanism.epsilon_realized
     assert not mechanism.guarantee.ideal
@@ -253,7 +249,7 @@ def test_the_loss_of_all_patterns_is_at_most_the_guarantee(signs, epsilon):
 @each("sizes", [(0, 0), (1, 1), (1, 2, 3), (0, 1, 5, 5, 9), (3, 3, 3, 3, 3, 3), (1, 1, 2, 40, 41)])
 def test_the_sampler_draws_all_subsets_with_a_large_sum(sizes):
     """Every limit has the number of its subsets, and probabilities within the bounds of the errors."""
-    sampler = _coins._ranked_signs.subset_sampler(sizes)
+    sampler = coin_integers._ranked_signs.subset_sampler(sizes)
     for limit in range(sum(sizes) + 1):
         subsets = [s for s in itertools.product((0, 1), repeat=len(sizes)) if np.dot(s, sizes) >= limit]
         assert sampler.counts[-1][limit] == len(subsets)
@@ -262,7 +258,7 @@ def test_the_sampler_draws_all_subsets_with_a_large_sum(sizes):
             left, probability = limit, Fraction(1)
             for i in reversed(range(len(sizes))):
                 words = sampler.words[i][left]
-                probability *= Fraction(words if subset[i] else _coins.WORD - words, _coins.WORD)
+                probability *= Fraction(words if subset[i] else coin_integers.WORD - words, coin_integers.WORD)
                 left = max(0, left - sizes[i] * subset[i])
             ratios.append(probability * len(subsets))
         assert exact_log(max(ratios)) <= Fraction(sampler.above[limit], 1 << 192)
@@ -272,9 +268,9 @@ def test_the_sampler_draws_all_subsets_with_a_large_sum(sizes):
 @each("signs", [2, 64, 100, 243, 256])
 def test_the_rounding_of_the_sampler_is_small(signs):
     """At most 7.6e-11 of epsilon, with 243 signs: the largest where few words are clamped to one."""
-    sampler = _coins.sampler_of(weights_of(signs))
+    sampler = coin_integers.sampler_of(ranked_signs.weights_of(signs))
     for epsilon in (1.0, 16.0, 30.0):
-        least = best_least(signs, epsilon)
+        least = ranked_signs.best_least(signs, epsilon)
         other = sum(sampler.sizes) + 1 - least
         above, below = (max(bounds[least], bounds[other]) for bounds in (sampler.above, sampler.below))
         assert above + below < 7.6e-11 * 2**192
@@ -284,17 +280,17 @@ def test_the_rounding_of_the_sampler_is_small(signs):
 def test_the_scale_is_that_of_the_coin_at_small_epsilon(epsilon):
     """Its signal is a difference of nearly equal probabilities, which doubles do not hold."""
     mechanism = ldp.RankedSigns(10, epsilon)
-    coin, heads = mechanism._coin, Fraction(mechanism._coin.heads, _coins.WORD)
+    coin, heads = mechanism._coin, Fraction(mechanism._coin.heads, coin_integers.WORD)
     own = heads * Fraction(coin.patterns, coin.inside)
     other = (1 - heads) * Fraction(coin.patterns, coin.patterns - coin.inside)
-    signal = Fraction(float(tail_moments(10)[1][mechanism.least])) * (own - other)
-    normal = half_space_constant(10) * math.sqrt(2 / math.pi)  # of a row, by its length
+    signal = Fraction(float(ranked_signs.tail_moments(10)[1][mechanism.least])) * (own - other)
+    normal = half_space.half_space_constant(10) * math.sqrt(2 / math.pi)  # of a row, by its length
     assert mechanism.scale == pytest.approx(math.sqrt(10) * normal / float(signal), rel=1e-12)
 
 
 @each("signs", [2, 3, 64, 101, 256])
 def test_the_weights_are_antisymmetric_and_ascend(signs):
-    weights = weights_of(signs)
+    weights = ranked_signs.weights_of(signs)
     assert weights == tuple(-w for w in reversed(weights)) == tuple(sorted(weights))
     assert sum(map(abs, weights)) == pytest.approx(max(400, 4 * signs), rel=0.02)
 
@@ -302,9 +298,9 @@ def test_the_weights_are_antisymmetric_and_ascend(signs):
 def test_a_table_that_does_not_fit_is_refused():
     coin = ldp.RankedSigns(5, 1.0)._coin
     with pytest.raises(ValueError, match="the limits do not fit the weights"):
-        privatize.RankedSigns(5, 1.0, 1.0, 1.0, coin, limits_of(5)[:-1].copy())
+        privatize.RankedSigns(5, 1.0, 1.0, 1.0, coin, ranked_signs.limits_of(5)[:-1].copy())
     with pytest.raises(ValueError, match="the signs do not fit the kernel"):
-        privatize.RankedSigns(4, 1.0, 1.0, 1.0, coin, limits_of(5))
+        privatize.RankedSigns(4, 1.0, 1.0, 1.0, coin, ranked_signs.limits_of(5))
 
 
 # Moments --------------------------------------------------------------------------------------------------------------
@@ -313,40 +309,46 @@ def test_a_table_that_does_not_fit_is_refused():
 @each("least", [203, 260, 390])
 @each("signs", [2, 3, 4, 7, 8])
 def test_moments_of_patterns_are_those_of_all_patterns(signs, least):
-    weights, means = weights_of(signs), moments_of_order(signs)[0]
+    weights, means = ranked_signs.weights_of(signs), order_statistics.moments_of_order(signs)[0]
     patterns = np.array(list(itertools.product((-1, 1), repeat=signs)))
     sums = np.array([sum_of_members(weights, (p > 0).astype(int)) for p in patterns])
     inside, t = sums >= least, patterns @ means
     assert least <= sum(map(abs, weights))
     expected = inside.mean(), (t * inside).mean(), (t**2 * inside).mean()
-    np.testing.assert_allclose([part[least] for part in tail_moments(signs)], expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(
+        [part[least] for part in ranked_signs.tail_moments(signs)], expected, rtol=1e-12, atol=1e-15
+    )
     products = (patterns * inside[:, np.newaxis]).T @ patterns / len(patterns)
-    np.testing.assert_allclose(pattern_products(signs, least), products, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(ranked_signs.pattern_products(signs, least), products, rtol=0, atol=1e-15)
 
 
 @pytest.mark.long
 def test_moments_of_order_statistics():
     """Closed forms for two and three numbers; in general the sum is independent of all differences."""
-    np.testing.assert_allclose(moments_of_order(2)[0], np.array([-1, 1]) / math.sqrt(math.pi), rtol=1e-12)
-    np.testing.assert_allclose(moments_of_order(3)[0], np.array([-1.5, 0, 1.5]) / math.sqrt(math.pi), atol=1e-12)
+    np.testing.assert_allclose(
+        order_statistics.moments_of_order(2)[0], np.array([-1, 1]) / math.sqrt(math.pi), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        order_statistics.moments_of_order(3)[0], np.array([-1.5, 0, 1.5]) / math.sqrt(math.pi), atol=1e-12
+    )
     for n in (2, 5, 64):
-        _, squares = moments_of_order(n)
-        products = products_of_order(n)
+        _, squares = order_statistics.moments_of_order(n)
+        products = order_statistics.products_of_order(n)
         assert squares.sum() == pytest.approx(n, rel=1e-11)
         np.testing.assert_allclose(products.sum(axis=1), 1, atol=2e-4 * n)
         np.testing.assert_allclose(products.diagonal(), squares, rtol=1e-12)
         np.testing.assert_allclose(products, products.T, rtol=1e-12)
     sample = np.sort(np.random.default_rng(STATISTICS_SEED).normal(size=(200_000, 6)), axis=1)
-    np.testing.assert_allclose(products_of_order(6), sample.T @ sample / len(sample), atol=0.02)
+    np.testing.assert_allclose(order_statistics.products_of_order(6), sample.T @ sample / len(sample), atol=0.02)
 
 
 @pytest.mark.parametrize("signs", [2, 5, 64, 100])
 def test_the_limit_is_the_best(signs):
     for epsilon in (0.1, 2.0, 8.0):
-        least = best_least(signs, epsilon)
+        least = ranked_signs.best_least(signs, epsilon)
         scales = []
         for other in (least - 1, least, least + 1):
-            share, total, _ = (part[other] for part in tail_moments(signs))
+            share, total, _ = (part[other] for part in ranked_signs.tail_moments(signs))
             scales.append(total * math.expm1(epsilon) / (1 + math.expm1(epsilon) * share) if total > 0 else 0)
         assert scales[1] >= max(scales) * (1 - 1e-12)
 

@@ -13,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast._core import privatize, stream
-from ldpfast.mechanisms._sampled_cube import MAX_SAMPLED, RARE_BITS, _signal, _tail, best_design
+from ldpfast.mechanisms._sampled_cube import _signal, _tail
 
 from ..support import reference
 from ..support.cases import each
 from ..support.errors import raises
 from ..support.exact import exact_log, least_double_not_below
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.mechanisms import sampled_cube
+from ..support.internals.shared import coin_integers
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.sizes import SIZES
 from ..support.statistics import ALPHA, assert_counts, bernstein_radius
@@ -132,7 +133,9 @@ def test_the_side_changes_exactly_at_the_threshold_of_the_coin(isa, dim, sampled
     """heads = word gives the other side in the first row, heads = word + 1 the side of the record."""
     x = np.sign(np.random.default_rng(1).uniform(-1, 1, (40, dim)))
     mechanism = ldp.SampledCube(dim, 2.0, sampled=sampled, threshold=threshold)
-    up_to = [_tail(sampled, a)[0] for a in range(sampled, threshold - 1, -1)] if sampled <= MAX_SAMPLED else []
+    up_to = (
+        [_tail(sampled, a)[0] for a in range(sampled, threshold - 1, -1)] if sampled <= sampled_cube.MAX_SAMPLED else []
+    )
     word = reference.Words(FIXED_KEY, "CUBE_SIGNS", 0).word()
     agreements = []
     for heads in (word, word + 1):
@@ -185,7 +188,7 @@ def pattern_probabilities(given, k):
     wrong = [z for z in range(1 << k) if z.bit_count() > k - threshold]
     for z in wrong:
         outside[z] = Fraction(1, len(wrong))
-    p = Fraction(heads, _coins.WORD)
+    p = Fraction(heads, coin_integers.WORD)
     return [p * inside[z] + (1 - p) * outside[z] for z in range(1 << k)]
 
 
@@ -201,12 +204,12 @@ def test_patterns_are_uniform_on_both_sides(k, threshold, monkeypatch):
     heads = mechanism._coin.heads
     for z, probability in enumerate(found):
         is_inside = k - z.bit_count() >= threshold
-        words, size = (heads, count) if is_inside else (_coins.WORD - heads, 2**k - count)
-        assert probability == Fraction(words, size * _coins.WORD)
-    ratio = Fraction(heads * (2**k - count), (_coins.WORD - heads) * count)
+        words, size = (heads, count) if is_inside else (coin_integers.WORD - heads, 2**k - count)
+        assert probability == Fraction(words, size * coin_integers.WORD)
+    ratio = Fraction(heads * (2**k - count), (coin_integers.WORD - heads) * count)
     assert max(found) / min(found) == ratio
     assert mechanism.epsilon_realized == least_double_not_below(exact_log(ratio)) <= 2.0
-    assert exact_log(Fraction((heads + 1) * (2**k - count), (_coins.WORD - heads - 1) * count)) > 2.0
+    assert exact_log(Fraction((heads + 1) * (2**k - count), (coin_integers.WORD - heads - 1) * count)) > 2.0
 
 
 SMALL = [(d, k, a) for d in range(1, 5) for k in range(1, d + 1) for a in range(k // 2 + 1, k + 1)]
@@ -243,12 +246,12 @@ def test_the_guarantee_of_a_large_cube_is_that_of_its_integers(epsilon):
     for dim in (62, 63, 64, 100, 1000, 4096):
         mechanism = ldp.SampledCube(dim, epsilon, sampled=dim)
         count, heads = sum(math.comb(dim, a) for a in range(mechanism.threshold, dim + 1)), mechanism._coin.heads
-        ratio = Fraction(heads * (2**dim - count), (_coins.WORD - heads) * count)
+        ratio = Fraction(heads * (2**dim - count), (coin_integers.WORD - heads) * count)
         assert mechanism.epsilon_realized == least_double_not_below(exact_log(ratio)) <= epsilon
-        assert exact_log(Fraction((heads + 1) * (2**dim - count), (_coins.WORD - heads - 1) * count)) > epsilon
+        assert exact_log(Fraction((heads + 1) * (2**dim - count), (coin_integers.WORD - heads - 1) * count)) > epsilon
         share = Fraction(count, 2**dim)
         excess = sum(math.comb(dim, a) * (2 * a - dim) for a in range(mechanism.threshold, dim + 1))
-        p = Fraction(heads, _coins.WORD)
+        p = Fraction(heads, coin_integers.WORD)
         m = (p / share - (1 - p) / (1 - share)) * Fraction(excess, dim * 2**dim)
         assert mechanism.scale == pytest.approx(float(1 / m), rel=1e-13)
 
@@ -313,7 +316,7 @@ def test_the_design_is_the_best_of_all(dim, epsilon):
     """Every number of coordinates and every threshold."""
     sizes = [*range(1, min(dim, 62) + 1), dim]
     best = min(exact_variance(dim, k, a, epsilon) for k in sizes for a in range(k // 2 + 1, k + 1))
-    k, threshold = best_design(dim, epsilon, None, None)
+    k, threshold = sampled_cube.best_design(dim, epsilon, None, None)
     assert exact_variance(dim, k, threshold, epsilon) <= best * (1 + 1e-12)
     assert _signal(k, threshold, epsilon) == pytest.approx((dim / k / best) ** 0.5, rel=1e-12)
     assert ldp.SampledCube(dim, epsilon).worst_variance == pytest.approx(best, rel=1e-9)
@@ -357,8 +360,8 @@ def test_a_set_of_many_signs_is_drawn_in_a_bounded_time(dim):
     """
     for epsilon in (0.1, 1.0, 5.0, 8.0, 10.0, 12.0, 20.0, 40.0, 44.0):
         for mechanism in (ldp.SampledCube(dim, epsilon), ldp.SampledCube(dim, epsilon, sampled=dim)):
-            if mechanism.sampled > MAX_SAMPLED:
-                assert _tail(dim, mechanism.threshold)[0] << RARE_BITS >= 1 << dim
+            if mechanism.sampled > sampled_cube.MAX_SAMPLED:
+                assert _tail(dim, mechanism.threshold)[0] << sampled_cube.RARE_BITS >= 1 << dim
     x = np.zeros((3, dim))
     assert len(ldp.SampledCube(dim, 40.0).privatize(x, rng=1)) == 3
     assert len(ldp.SampledCube(dim, 40.0, sampled=dim).privatize(x, rng=1)) == 3

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast._core import privatize, stream
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.kernels import privatize, stream
 from ..support.keys import FIXED_KEY, KEY, SEED
 from ..support.sizes import SIZES
 

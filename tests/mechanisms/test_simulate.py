@@ -14,16 +14,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast.domains import Ball, Categories
 from ldpfast.estimation import Frequencies, HistogramDensity, RangeQueries, SeriesDensity, TruncatedMean, VectorMean
-from ldpfast.mechanisms import (
-    Gradient,
-    Hessian,
-    LaplaceOneHot,
-    _projective_geometry_response,
-    _projective_space,
-)
-from ldpfast.mechanisms._laplace_residue import LaplaceResidue
-from ldpfast.mechanisms._linf_ball import SHARED, rounding
-from ldpfast.mechanisms._projective_space import Geometry
+from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot
 from ldpfast.reports import Grid, SampledSigns
 from ldpfast.survey import Repeated, YesNo
 
@@ -31,6 +22,7 @@ from ..cards import CARDS, KINDS, card_of
 from ..support.cases import each
 from ..support.channels import exact_rows
 from ..support.errors import raises
+from ..support.internals.mechanisms import LaplaceResidue, linf_ball, projective_geometry_response, projective_space
 from ..support.statistics import ALPHA, assert_counts, hoeffding_radius, normal_margin
 
 SEED = 20261122
@@ -128,22 +120,24 @@ def test_signs_of_few_people_have_the_distribution_of_the_channel(mechanism):
 def test_the_rounding_of_a_vector_is_that_of_the_kernel():
     """Probability that all of three coordinates are plus, over all values of the random bits that they share."""
     steps = np.array([0.3, -0.77, 0.5001]) * 2.0**30
-    sizes, plus = rounding(steps)
-    assert sizes.sum() == SHARED
+    sizes, plus = linf_ball.rounding(steps)
+    assert sizes.sum() == linf_ball.SHARED
     # A coordinate is plus if the byte times 2^23 is below the step minus the shared bits. Products of 24 bits are exact.
-    shared = np.arange(SHARED, dtype=np.int32)
-    exact = [-(-(int(step) + (1 << 30) - shared) // SHARED).astype(np.float32) / 256 for step in np.trunc(steps)]
+    shared = np.arange(linf_ball.SHARED, dtype=np.int32)
+    exact = [
+        -(-(int(step) + (1 << 30) - shared) // linf_ball.SHARED).astype(np.float32) / 256 for step in np.trunc(steps)
+    ]
     mean = (exact[0] * exact[1] * exact[2]).mean(dtype=np.float64)
-    assert (sizes / SHARED) @ plus.prod(axis=1) == pytest.approx(mean, abs=1e-13)
-    assert (sizes / SHARED) @ plus[:, :2].prod(axis=1) == pytest.approx(
+    assert (sizes / linf_ball.SHARED) @ plus.prod(axis=1) == pytest.approx(mean, abs=1e-13)
+    assert (sizes / linf_ball.SHARED) @ plus[:, :2].prod(axis=1) == pytest.approx(
         (exact[0] * exact[1]).mean(dtype=np.float64), abs=1e-13
     )
-    np.testing.assert_allclose((sizes / SHARED) @ plus, (1 + np.trunc(steps) / 2**30) / 2, atol=1e-15)
+    np.testing.assert_allclose((sizes / linf_ball.SHARED) @ plus, (1 + np.trunc(steps) / 2**30) / 2, atol=1e-15)
 
 
 def test_vectors_at_the_ends_of_the_box_are_rounded_to_themselves():
-    sizes, plus = rounding(np.array([-(2.0**30), 2.0**30, 0.0]))
-    assert sizes.tolist() == [SHARED]
+    sizes, plus = linf_ball.rounding(np.array([-(2.0**30), 2.0**30, 0.0]))
+    assert sizes.tolist() == [linf_ball.SHARED]
     assert plus.tolist() == [[0.0, 1.0, 0.5]]
 
 
@@ -249,8 +243,10 @@ def test_columns_of_laplace_noise_are_those_of_one_hot_vectors():
 )
 def test_codes_that_are_drawn_one_after_another_follow_the_channel(monkeypatch, k, epsilon, order, length):
     """For two categories. Detects an error of 1 percentage point of a code, or of all codes outside of a set."""
-    monkeypatch.setattr(_projective_space, "MAX_DRAWN", 0)
-    monkeypatch.setattr(_projective_geometry_response, "best_geometry", lambda *_: Geometry(order, length))
+    monkeypatch.setattr(projective_space, "MAX_DRAWN", 0)
+    monkeypatch.setattr(
+        projective_geometry_response, "best_geometry", lambda *_: projective_space.Geometry(order, length)
+    )
     mechanism, n = ldp.ProjectiveGeometryResponse(k, epsilon), 200_000
     for category in (k - 1, 0):
         counts = ldp.simulate(mechanism, {category: n}, n, rng=SEED + category).counts

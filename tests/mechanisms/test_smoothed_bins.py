@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core.stream import StreamId, raw
-from ldpfast.mechanisms._smoothed_bins import SmoothedBins
+
+from ..support.internals.kernels import StreamId, stream
+from ..support.internals.mechanisms import smoothed_bins
 
 KEY = 5
 
 
 def test_the_channel_is_that_of_bins_exactly():
-    smooth, plain = SmoothedBins([0.0, 2.0], 1.3, spacing=0.5), ldp.Bins([0.0, 2.0], 1.3)
+    smooth, plain = smoothed_bins.SmoothedBins([0.0, 2.0], 1.3, spacing=0.5), ldp.Bins([0.0, 2.0], 1.3)
     assert smooth._recipe.law.rows() == plain._recipe.law.rows()
     assert smooth.epsilon_realized == plain.epsilon_realized
     keep, other = (Fraction(x) for x in sorted(set(smooth._recipe.law.rows()[0]), reverse=True))
@@ -26,11 +27,11 @@ def test_the_channel_is_that_of_bins_exactly():
 
 
 def test_reports_follow_from_the_words():
-    mechanism, n = SmoothedBins([0.0, 2.0], 1.0, spacing=1.0), 300
+    mechanism, n = smoothed_bins.SmoothedBins([0.0, 2.0], 1.0, spacing=1.0), 300
     x = np.random.default_rng(1).integers(-3, 5, n).astype(float)
     key = np.random.SeedSequence(KEY).generate_state(8, np.uint32).astype("<u4").tobytes()
     words = np.zeros(4 * n, np.uint64)
-    raw(key, StreamId.PYTHON, 0, words)
+    stream.raw(key, StreamId.PYTHON, 0, words)
     expected, used = [], n
     total = sum(mechanism._recipe.law.rows()[0])
     for i in range(n):
@@ -43,7 +44,7 @@ def test_reports_follow_from_the_words():
 
 
 def test_shares_are_those_of_the_smoothed_distribution():
-    mechanism, n = SmoothedBins([3.0], 2.0, spacing=2.0), 60_000
+    mechanism, n = smoothed_bins.SmoothedBins([3.0], 2.0, spacing=2.0), 60_000
     estimate = mechanism.run(np.full(n, 2.5), rng=1)  # the offset is between -1 and 1
     assert abs(estimate.value[0] - 0.75) < 5 * estimate.stderr[0]
     x = np.array([0.0, 2.5, 9.0])
@@ -53,8 +54,8 @@ def test_shares_are_those_of_the_smoothed_distribution():
 
 
 def test_a_saved_mechanism_is_equal():
-    mechanism = SmoothedBins([3.0], 2.0, spacing=2.0)
+    mechanism = smoothed_bins.SmoothedBins([3.0], 2.0, spacing=2.0)
     assert ldp.Mechanism.from_dict(mechanism.to_dict()) == mechanism
     for spacing in (0, -1, float("nan")):
         with pytest.raises(ValueError, match="spacing must be"):
-            SmoothedBins([3.0], 2.0, spacing=spacing)
+            smoothed_bins.SmoothedBins([3.0], 2.0, spacing=spacing)

@@ -13,13 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast._core import privatize, stream
-from ldpfast.mechanisms._best_mechanism import total_variance
-from ldpfast.mechanisms._subset_selection import best_size, first_density
 
 from ..support import set_responses as reference
 from ..support.cases import each
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.mechanisms import best_mechanism, subset_selection
+from ..support.internals.shared import coin_integers
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.reference import Words
 from ..support.statistics import ALPHA, assert_counts
@@ -62,7 +61,9 @@ def test_reports_equal_the_reference(isa, k, size, n):
     rows, expected = 1024 // -(-k // 64), []
     for block in range(-(-n // rows)):
         part = x[rows * block : rows * (block + 1)]
-        expected += reference.subset_reports(mechanism, first_density(k - 1, mechanism.size), KEY, block, part)
+        expected += reference.subset_reports(
+            mechanism, subset_selection.first_density(k - 1, mechanism.size), KEY, block, part
+        )
     reports = mechanism.privatize(x, rng=SEED)
     assert members(reports, k) == expected
     assert mechanism.report.invalidity(reports) is None
@@ -72,7 +73,7 @@ def test_indices_of_the_incomplete_interval_are_rejected(isa):
     """In these two record blocks, one of the first indices below n = 65175 is rejected: 2^32 mod n is nearly n."""
     k, n = 65_176, 65_175
     mechanism, x = ldp.SubsetSelection(k, 1.0, size=700), np.arange(54, dtype=np.uint16)
-    reports, density = mechanism.privatize(x, rng=SEED), first_density(n, 700)
+    reports, density = mechanism.privatize(x, rng=SEED), subset_selection.first_density(n, 700)
     assert density == 0  # so about 700 indices are drawn
     for block, place in ((49, 12), (53, 318)):
         halves = Words(KEY, "SUBSET_INDICES", block).take(400, "<u4").astype(np.uint64)
@@ -174,7 +175,7 @@ def test_the_guarantee_is_that_of_the_integers(k, size, epsilon):
     assert {sum(row) for row in rows} == {(1 << 64) * math.comb(k - 1, s) * math.comb(k - 1, s - 1)}
     worst = Fraction(heads * (k - s), ((1 << 64) - heads) * s)
     assert max(Fraction(a[z], b[z]) for a in rows for b in rows for z in range(1 << k) if b[z]) == worst
-    assert mechanism.channel().epsilon() == _coins.log_up(worst) == mechanism.epsilon_realized <= epsilon
+    assert mechanism.channel().epsilon() == coin_integers.log_up(worst) == mechanism.epsilon_realized <= epsilon
 
 
 @pytest.mark.parametrize("k, size, epsilon", [(2, 1, 0.1), (3, 2, 1.0), (5, 2, 3.0), (7, 3, 0.5)])
@@ -191,7 +192,7 @@ def test_decoded_reports_are_unbiased_with_the_stated_variance(k, size, epsilon)
         assert mean == [p if j == x else q for j in range(k)]
         variance = [float(m * (1 - m) / (p - q) ** 2) for m in mean]
         np.testing.assert_allclose(mechanism.variance(np.array([x]))[0], variance, rtol=1e-12)
-        assert sum(variance) == pytest.approx(total_variance(mechanism), rel=1e-12)
+        assert sum(variance) == pytest.approx(best_mechanism.total_variance(mechanism), rel=1e-12)
 
 
 def test_sets_of_one_category_are_randomized_response():
@@ -217,10 +218,10 @@ def exact_total(k, size, epsilon):
 
 @given(st.integers(2, 400), st.floats(0.01, 12.0))
 def test_the_size_has_the_smallest_total_variance_of_all(k, epsilon):
-    size = best_size(k, epsilon)
+    size = subset_selection.best_size(k, epsilon)
     best = min(exact_total(k, s, epsilon) for s in range(1, k))
     assert exact_total(k, size, epsilon) <= best * (1 + Fraction(1, 10**12))
-    assert total_variance(ldp.SubsetSelection(k, epsilon)) == pytest.approx(float(best), rel=1e-9)
+    assert best_mechanism.total_variance(ldp.SubsetSelection(k, epsilon)) == pytest.approx(float(best), rel=1e-9)
 
 
 @each("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 20.0])
@@ -229,7 +230,7 @@ def test_one_category_is_best_for_few_categories(epsilon):
     edge = math.floor(1.5 + math.sqrt(0.25 + 2 * math.exp(2 * epsilon)))
     for k in (edge - 1, edge, edge + 1, edge + 2):
         if 2 <= k < 10**9:
-            assert (best_size(k, epsilon) == 1) == ((k - 1) * (k - 2) <= 2 * math.exp(2 * epsilon))
+            assert (subset_selection.best_size(k, epsilon) == 1) == ((k - 1) * (k - 2) <= 2 * math.exp(2 * epsilon))
 
 
 @given(st.integers(2, 1 << 16), st.floats(0.01, 40.0), st.data())
@@ -240,7 +241,9 @@ def test_the_total_variance_is_the_closed_form(k, epsilon, data):
     except ValueError:  # the coin cannot certify this epsilon
         return
     # For large epsilon and k the variances are differences of nearly equal numbers.
-    assert total_variance(mechanism) == pytest.approx(float(exact_total(k, size, epsilon)), rel=1e-6, abs=1e-9)
+    assert best_mechanism.total_variance(mechanism) == pytest.approx(
+        float(exact_total(k, size, epsilon)), rel=1e-6, abs=1e-9
+    )
 
 
 # Sampling -------------------------------------------------------------------------------------------------------------

@@ -14,14 +14,16 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast.mechanisms import for_categories
-from ldpfast.mechanisms._best_mechanism import total_variance
-from ldpfast.mechanisms._projective_geometry_response import best_geometry
-from ldpfast.mechanisms._projective_space import Geometry
-from ldpfast.mechanisms._subset_selection import best_size
 from ldpfast.results import line_of
 
 from ..cards import CARDS
 from ..support.cases import each
+from ..support.internals.mechanisms import (
+    best_mechanism,
+    projective_geometry_response,
+    projective_space,
+    subset_selection,
+)
 
 EPSILONS = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
 NUMBERS = [1 << j for j in range(1, 21)]
@@ -36,7 +38,7 @@ def total(mechanism):
 
 def of_subsets(k, epsilon, size=None):
     """Return the total variance of subset selection, for any k."""
-    odds, size = math.exp(epsilon), size or best_size(k, epsilon)
+    odds, size = math.exp(epsilon), size or subset_selection.best_size(k, epsilon)
     ratio = (size * odds + k - size) ** 2 / (size * (k - size) * math.expm1(epsilon) ** 2)
     return (k - 1) ** 2 / k * ratio - (k - 1) / k
 
@@ -70,7 +72,7 @@ def test_the_total_is_the_sum_of_the_variances_of_all_categories():
             mechanism = make(k, epsilon)
             sums = mechanism.variance(np.array([0, k - 1])).sum(axis=1)
             np.testing.assert_allclose(sums, total(mechanism), rtol=1e-12)
-            assert total_variance(mechanism) == total(mechanism)
+            assert best_mechanism.total_variance(mechanism) == total(mechanism)
 
 
 # Closed forms ---------------------------------------------------------------------------------------------------------
@@ -91,7 +93,7 @@ def test_closed_forms(grid):
 
 @each("order, length", [(2, 5), (3, 4), (4, 3), (7, 3), (64, 2)])
 def test_a_full_space_has_the_variance_of_subsets_of_the_size_of_a_hyperplane(order, length):
-    space = Geometry(order, length)
+    space = projective_space.Geometry(order, length)
     for epsilon in EPSILONS:
         expected = of_subsets(space.points, epsilon, space.hyperplane)
         assert of_space(space, space.points, epsilon) == pytest.approx(expected, rel=1e-9)
@@ -128,7 +130,7 @@ def test_the_table_of_total_variances(
     for name, digits in printed.items():
         assert float(f"{found[name]:.5g}") == float(digits), name
     assert ldp.SubsetSelection(k, float(epsilon)).size == size
-    assert best_geometry(k, float(epsilon)).order == order
+    assert projective_geometry_response.best_geometry(k, float(epsilon)).order == order
     assert float(f"{found['PGR']:.5g}") == float(geometry)
 
 
@@ -140,7 +142,7 @@ def test_subset_selection_is_never_worse(grid):
     for (k, epsilon), found in grid.items():
         others = min(value for name, value in found.items() if name != "SS")
         assert found["SS"] <= others * (1 + 1e-5)
-        if best_size(k, epsilon) == 1:
+        if subset_selection.best_size(k, epsilon) == 1:
             assert found["SS"] == pytest.approx(found["k-RR"], rel=1e-5)
         elif (k, epsilon) != (4, 0.5):
             assert found["SS"] < 0.9999999 * others
@@ -203,7 +205,10 @@ def test_projective_geometry_loses_at_most_2_percent_for_small_epsilon():
     worst = 0.0
     for k in [1024, 1 << 20, *np.geomspace(1024, 1 << 20, 40).astype(int).tolist()]:
         for epsilon in (0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0):
-            worst = max(worst, of_space(best_geometry(k, epsilon), k, epsilon) / of_subsets(k, epsilon))
+            worst = max(
+                worst,
+                of_space(projective_geometry_response.best_geometry(k, epsilon), k, epsilon) / of_subsets(k, epsilon),
+            )
     assert 1.012 < worst < 1.02
 
 
@@ -224,7 +229,7 @@ def test_the_chosen_mechanism_is_close_to_subset_selection():
             with warnings.catch_warnings():  # that the loss is large at epsilon 10
                 warnings.simplefilter("ignore" if epsilon == 10 else "error", UserWarning)
                 line = line_of(for_categories(k, float(epsilon)).debiasing)
-            size = best_size(k, epsilon)
+            size = subset_selection.best_size(k, epsilon)
             p = size * math.exp(epsilon) / (size * math.exp(epsilon) + k - size)
             q = (p * (size - 1) + (1 - p) * size) / (k - 1)
             assert line.variance(0.0) <= limit * q * (1 - q) / (p - q) ** 2, (epsilon, k)
@@ -237,6 +242,6 @@ def test_the_largest_losses_up_to_epsilon_8():
         for epsilon in np.arange(1, 8.25, 1.0).tolist():
             odds = math.exp(epsilon)
             response = (k - 1) * (2 * odds + k - 2) / (odds - 1) ** 2
-            best = min(of_space(best_geometry(k, epsilon), k, epsilon), response)
+            best = min(of_space(projective_geometry_response.best_geometry(k, epsilon), k, epsilon), response)
             worst = max(worst, best / of_subsets(k, epsilon))
     assert 1.27 < worst < 1.285

@@ -11,16 +11,15 @@ import pytest
 from scipy.linalg import hadamard
 
 import ldpfast as ldp
-from ldpfast import _coins, _finite_field
-from ldpfast._core.stream import StreamId, raw
 from ldpfast.mechanisms import TreeResponse
 from ldpfast.mechanisms._hadamard_response import walsh
-from ldpfast.mechanisms._tree_level import HadamardLevel, ResponseLevel
 from ldpfast.mechanisms._tree_levels import tree_sizes
-from ldpfast.mechanisms._tree_sets import ProjectiveLevel, SubsetLevel
 
 from ..support.cases import each
 from ..support.exact import exact_log, least_double_not_below
+from ..support.internals.kernels import StreamId, raw
+from ..support.internals.mechanisms import tree_level, tree_sets
+from ..support.internals.shared import coin_integers, finite_field
 from ..support.set_responses import ProjectiveReference
 from ..support.statistics import ALPHA, assert_counts
 from ..support.tree_levels import decoded_codes
@@ -45,9 +44,9 @@ TREES = [
 
 def ratio_of(coin):
     """Odds of the integers of a coin."""
-    if isinstance(coin, _coins.BinaryCoin):
+    if isinstance(coin, coin_integers.BinaryCoin):
         return Fraction(coin.heads, coin.tails)
-    if isinstance(coin, _coins.SetCoin):
+    if isinstance(coin, coin_integers.SetCoin):
         return coin.inside / coin.outside
     return Fraction(coin.keep, coin.words_per_symbol)
 
@@ -71,9 +70,9 @@ def test_the_guarantee_is_that_of_the_largest_odds_of_the_integers(mechanism):
     assert mechanism.epsilon_realized == least_double_not_below(exact_log(largest)) <= mechanism.epsilon
     for level in mechanism.levels:
         coin = level.coin
-        if isinstance(coin, _coins.BinaryCoin):
+        if isinstance(coin, coin_integers.BinaryCoin):
             more = Fraction(coin.heads + 1, coin.tails - 1)
-        elif isinstance(coin, _coins.SetCoin):
+        elif isinstance(coin, coin_integers.SetCoin):
             tails = (1 << coin.bits) - coin.heads - 1
             more = Fraction((coin.heads + 1) * (coin.outputs - coin.size), tails * coin.size)
         else:  # one word less for each of the other symbols
@@ -103,11 +102,11 @@ def test_decoding_is_exact_by_enumeration(mechanism):
             wanted = target(level, x)
             np.testing.assert_allclose(probability @ decoded, wanted, atol=1e-12)
             second = (decoded.T * probability) @ decoded
-            if isinstance(level, HadamardLevel):  # no correlation, whatever the record
+            if isinstance(level, tree_level.HadamardLevel):  # no correlation, whatever the record
                 np.testing.assert_allclose(second, np.eye(level.nodes) * level.base, rtol=1e-12, atol=1e-12)
-            elif isinstance(level, ProjectiveLevel):
+            elif isinstance(level, tree_sets.ProjectiveLevel):
                 pass  # the moments depend on which points are on a line
-            elif isinstance(level, SubsetLevel):
+            elif isinstance(level, tree_sets.SubsetLevel):
                 # Products of two nodes are the same for all nodes after a constant and slopes are subtracted.
                 centered = decoded @ (np.eye(level.nodes) - 1 / level.nodes)
                 second = (centered.T * probability) @ centered
@@ -137,7 +136,7 @@ def test_reports_follow_from_the_words(mechanism):
     level_of = [int(word) % h for word in words[:n]]
     draws = {}
     for number, level in enumerate(mechanism.levels):  # two draws for each person of a level with sets of codes
-        if isinstance(level, SubsetLevel | ProjectiveLevel):
+        if isinstance(level, tree_sets.SubsetLevel | tree_sets.ProjectiveLevel):
             rows = [i for i in range(n) if level_of[i] == number]
             for product, bound in ((0, level.coin.size), (1, level.codes - level.coin.size)):
                 for i in rows:
@@ -149,15 +148,15 @@ def test_reports_follow_from_the_words(mechanism):
         assert drawn < (1 << 64) // h * h  # else the word is drawn again
         level, first = mechanism.levels[drawn % h], mechanism.first_codes[drawn % h]
         symbol = int(x[i]) // level.span
-        if isinstance(level, ProjectiveLevel):
+        if isinstance(level, tree_sets.ProjectiveLevel):
             tails = int(coin >= level.coin.heads)
-            twin = ProjectiveReference(_finite_field.field(level.space.order), level.space.length)
+            twin = ProjectiveReference(finite_field.field(level.space.order), level.space.length)
             code = twin.report(int(level.points[symbol]), tails, draws[i, tails])
-        elif isinstance(level, SubsetLevel):
+        elif isinstance(level, tree_sets.SubsetLevel):
             tails = int(coin >= level.coin.heads)
             sets = itertools.combinations(range(level.nodes), level.size)
             code = [c for c, members in enumerate(sets) if (symbol in members) != tails][draws[i, tails]]
-        elif isinstance(level, HadamardLevel):
+        elif isinstance(level, tree_level.HadamardLevel):
             node, minus = (symbol >> 1, symbol & 1) if level.signed else (symbol, 0)
             low = place % level.half
             wanted = minus ^ (coin >= level.coin.heads)
@@ -190,17 +189,19 @@ def test_each_level_has_the_response_with_the_smallest_variance():
         (999, 2.0, 2, "haar"),
     ):
         for level in TreeResponse(k, epsilon, branching=branching, method=method).levels:
-            binary, response = _coins.binary(epsilon), _coins.response(level.symbols, epsilon, wide=True)
+            binary, response = coin_integers.binary(epsilon), coin_integers.response(level.symbols, epsilon, wide=True)
             c = float((2 * binary.p - 1) ** -2)
             gap, q = float(response.p - response.q), float(response.q)
             other = (1 + level.signed) * q / gap**2 + 1 / (gap * level.nodes)
-            if isinstance(level, SubsetLevel):
+            if isinstance(level, tree_sets.SubsetLevel):
                 assert level.variance < min(c, other)
-            elif isinstance(level, ProjectiveLevel):
+            elif isinstance(level, tree_sets.ProjectiveLevel):
                 assert level.variance < 0.99 * min(c, other)
             else:
                 assert level.variance == pytest.approx(min(c, other), rel=1e-9)
-                assert isinstance(level, HadamardLevel if c < other * (1 - 1e-9) else ResponseLevel)
+                assert isinstance(
+                    level, tree_level.HadamardLevel if c < other * (1 - 1e-9) else tree_level.ResponseLevel
+                )
                 assert method == "haar" or level.nodes <= 32 * math.exp(epsilon)
 
 
@@ -220,7 +221,7 @@ def test_a_level_has_about_the_variance_of_subset_selection():
 def test_moments_of_a_level_are_exact_for_uniform_shares_if_all_points_are_nodes(nodes, epsilon):
     """For linear functions whose coefficients have the sum 0."""
     (level,) = TreeResponse(nodes, epsilon, branching=nodes).levels
-    assert isinstance(level, ProjectiveLevel)
+    assert isinstance(level, tree_sets.ProjectiveLevel)
     assert level.codes == nodes
     hit, miss = map(float, level.probabilities)
     probability = np.where(level.matches(np.arange(nodes)), hit, miss).mean(axis=0)
@@ -235,7 +236,7 @@ def test_moments_of_a_level_are_exact_for_uniform_shares_if_all_points_are_nodes
 def test_the_variance_of_ranges_is_close_to_the_formula_for_any_shares(nodes, epsilon):
     """The mean over ranges is within 10 %; of a single one within 50 %, for shares at one or two nodes."""
     (level,) = TreeResponse(nodes, epsilon, branching=nodes).levels
-    assert isinstance(level, ProjectiveLevel)
+    assert isinstance(level, tree_sets.ProjectiveLevel)
     hit, miss = map(float, level.probabilities)
     rng = np.random.default_rng(nodes)
     matches, decoded = level.matches(np.arange(nodes)), decoded_codes(level)

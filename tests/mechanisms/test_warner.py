@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast._core import privatize, stream
 
 from ..support import reference
 from ..support.cases import each
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.shared import coin_integers
 from ..support.keys import FIXED_KEY, KEY, SEED
 from ..support.sizes import SIZES
 
@@ -28,7 +28,7 @@ def test_the_truth_is_kept_exactly_below_the_threshold(isa):
     for row, word in enumerate(reference.Words(FIXED_KEY, "WARNER", 0).take(16, "<u8").tolist()):
         for keep, kept in ((word, False), (word + 1, True)):
             out = np.empty(16, np.uint8)
-            coin = _coins.ResponseCoin(2, 64, keep, 2, 0.0)
+            coin = coin_integers.ResponseCoin(2, 64, keep, 2, 0.0)
             privatize.Warner(coin).privatize(stream.Stream(FIXED_KEY), 0, np.ones(16, np.uint8), out)
             assert (out[row] == 1) == kept
 

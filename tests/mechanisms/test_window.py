@@ -12,24 +12,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import _coins
-from ldpfast._core import privatize, stream
-from ldpfast.mechanisms._window import (
-    MIXTURES,
-    WindowDesign,
-    _rows,
-    _segments,
-    best_design,
-    table_of_designs,
-    window_sums,
-    worst_variance,
-)
 from ldpfast.reports import Aggregator
 
 from ..support import reference
 from ..support.cases import each
 from ..support.errors import raises
 from ..support.exact import exact_log, least_double_not_below
+from ..support.internals.kernels import privatize, stream
+from ..support.internals.mechanisms import (
+    MIXTURES,
+    WindowDesign,
+    best_design,
+    table_of_designs,
+    window,
+    window_sums,
+    worst_variance,
+)
+from ..support.internals.shared import coin_integers
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.sizes import SIZES
 from ..support.statistics import ALPHA, assert_coverage, bernstein_radius
@@ -108,7 +107,7 @@ def kernel_codes(coin, lower, upper, x):
 )
 def test_the_codes_change_exactly_where_the_words_are_divided(isa, steps, width, epsilon, mixed):
     """Positions are chosen so that the quotient for the word is next to an integer; both forms of the division are used."""
-    coin = _coins.window(epsilon, steps, width, mixed if epsilon < 10 else Fraction(0))
+    coin = coin_integers.window(epsilon, steps, width, mixed if epsilon < 10 else Fraction(0))
     bits, words = 32 - steps.bit_length(), reference.Words(FIXED_KEY, "WINDOW", 0).take(1024, "<u4").tolist()
     positions = []
     for i, word in enumerate(words):
@@ -125,7 +124,7 @@ def test_codes_of_all_designs_equal_the_reference():
     words = reference.Words(FIXED_KEY, "WINDOW", 0).take(256, "<u4").tolist()
     random = np.random.default_rng(1)
     for number, (steps, width) in enumerate(valid_designs(64)):
-        coin = _coins.window((0.05, 1.0, 3.0, 8.0, 20.0)[number % 5], steps, width, Fraction(0))
+        coin = coin_integers.window((0.05, 1.0, 3.0, 8.0, 20.0)[number % 5], steps, width, Fraction(0))
         bits = 32 - steps.bit_length()
         positions = (random.integers(0, steps, 256) << bits) + random.choice(
             [0, 1, 1 << bits - 1, (1 << bits) - 1], 256
@@ -136,7 +135,8 @@ def test_codes_of_all_designs_equal_the_reference():
 
 def test_both_forms_of_the_division_are_used():
     fits = [
-        (_coins.window(e, s, w, Fraction(0)), w) for s, w, e in ((1, 3, 9.0), (1, 1, 20.0), (15, 1, 8.0), (7, 5, 1.0))
+        (coin_integers.window(e, s, w, Fraction(0)), w)
+        for s, w, e in ((1, 3, 9.0), (1, 1, 20.0), (15, 1, 8.0), (7, 5, 1.0))
     ]
     assert [(w + 1) * coin.per < 1 << 32 for coin, w in fits] == [False, False, False, True]
 
@@ -171,8 +171,8 @@ def test_any_number_has_a_valid_position_among_unequal_inputs(isa, value, epsilo
 def test_unequal_inputs_have_their_positions():
     """For all designs of the table: an input has the position of its number, and positions increase up to the last one."""
     for design in table_of_designs():
-        coin = _coins.window(1.0, design.steps, design.width, Fraction(0))
-        shift, segments = _segments(design, coin.fraction_bits)
+        coin = coin_integers.window(1.0, design.steps, design.width, Fraction(0))
+        shift, segments = window._segments(design, coin.fraction_bits)
         ends = [start for start, _, _ in segments[1:]] + [1 << 31]
         for (start, position, slope), end in zip(segments, ends, strict=True):
             assert start < end
@@ -225,7 +225,7 @@ def words_per_code(coin, position):
 def test_the_numbers_of_words_are_those_of_the_channel(epsilon, outputs):
     """At the inputs exactly, or up to two words for the bit; between them linear in the position up to one word."""
     mechanism = ldp.Window(-1.0, 1.0, epsilon, outputs=outputs)
-    coin, rows = mechanism._coin, _rows(mechanism._coin)
+    coin, rows = mechanism._coin, window._rows(mechanism._coin)
     bits = 32 - coin.steps.bit_length()
     limit = Fraction(coin.each + coin.per, coin.each)
     for i in sorted({0, coin.steps // 2, coin.steps - 1} if outputs > 64 else range(coin.steps)):
@@ -250,7 +250,7 @@ def test_the_numbers_of_words_are_those_of_the_channel(epsilon, outputs):
 def test_the_words_can_be_divided_for_all_designs(epsilon):
     """No design fails, and the division by a multiplication is exact: the error is below 1 / divisor for all dividends."""
     for steps, width in valid_designs(64):
-        coin = _coins.window(epsilon, steps, width, Fraction(0))
+        coin = coin_integers.window(epsilon, steps, width, Fraction(0))
         assert coin.outputs * coin.each + coin.width * coin.per == 1 << 32
         assert coin.bit_words == 0
         privatize.Window(0.0, 1.0, coin)
@@ -268,7 +268,7 @@ def test_the_words_can_be_divided_for_all_designs(epsilon):
 
 @each("divisor", [4, 6, 8, 10, 12, 14, (1 << 31) - 2, 1 << 31, (1 << 31) + 2, (1 << 32) - 8])
 def test_the_division_by_a_multiplication_is_exact(divisor):
-    factor, shift = _coins.division(divisor)
+    factor, shift = coin_integers.division(divisor)
     assert factor < 1 << 32
     assert 0 <= (factor * (divisor // 2) - (1 << 32 + shift)) * ((1 << 31) - 1) < 1 << 32 + shift
 
@@ -276,12 +276,12 @@ def test_the_division_by_a_multiplication_is_exact(divisor):
 def test_a_code_more_words_break_the_guarantee():
     """The integers leave no room: with two words less for `each`, or two more for `per`, the ratio is above e^epsilon."""
     for steps, width, epsilon in ((7, 5, 1.0), (12, 4, 4.0), (9, 5, 2.0)):
-        coin = _coins.window(epsilon, steps, width, Fraction(1, 3))
+        coin = coin_integers.window(epsilon, steps, width, Fraction(1, 3))
         assert exact_log(Fraction(coin.each + coin.per, coin.each)) <= epsilon
         assert exact_log(Fraction(coin.each + coin.per + 2, coin.each)) > epsilon
         assert exact_log(Fraction(coin.heads, coin.tails)) <= epsilon
         assert exact_log(Fraction(coin.heads + 1, coin.tails - 1)) > epsilon
-        coin = _coins.window(epsilon, steps, width, Fraction(0))
+        coin = coin_integers.window(epsilon, steps, width, Fraction(0))
         less = coin.each - 2 * width  # with the same remainder
         assert exact_log(Fraction(((1 << 32) - coin.outputs * less) // width + less, less)) > epsilon
 
@@ -300,11 +300,11 @@ def test_every_epsilon_has_a_mechanism(outputs):
 
 def test_a_design_that_does_not_divide_the_words_is_refused():
     with pytest.raises(ValueError, match="a word of 32 bits cannot be divided into windows of 3 codes"):
-        _coins.window(1.0, 3, 3, Fraction(0))
+        coin_integers.window(1.0, 3, 3, Fraction(0))
     with pytest.raises(ValueError, match="the words must be divided exactly"):
-        privatize.Window(0.0, 1.0, _coins.WindowCoin(3, 3, 4, 4, 0, 0, 1.0))
+        privatize.Window(0.0, 1.0, coin_integers.WindowCoin(3, 3, 4, 4, 0, 0, 1.0))
     with pytest.raises(ValueError, match="the bit must have fewer words"):
-        privatize.Window(0.0, 1.0, _coins.WindowCoin(1, 1, 4, 4, (1 << 32) - 16, 4, 1.0))
+        privatize.Window(0.0, 1.0, coin_integers.WindowCoin(1, 1, 4, 4, (1 << 32) - 16, 4, 1.0))
 
 
 # Estimator and variance -----------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def test_a_design_that_does_not_divide_the_words_is_refused():
 def test_decoded_reports_are_unbiased_with_the_stated_variance(epsilon, outputs):
     """Sums of fractions over all codes, for every input; between two inputs the rows are mixtures."""
     mechanism = ldp.Window(-2.0, 6.0, epsilon, outputs=outputs)
-    coin, rows, values = mechanism._coin, _rows(mechanism._coin), mechanism.debiasing.values
+    coin, rows, values = mechanism._coin, window._rows(mechanism._coin), mechanism.debiasing.values
     share = (1 << 32) - coin.bit_words
     for i, row in enumerate(rows):
         exact = [
@@ -349,7 +349,7 @@ def test_decoded_reports_with_unequal_inputs_are_unbiased(epsilon):
     coin, values, sums = mechanism._coin, mechanism._design.values, window_sums(mechanism._design)
     unit = Fraction(1 << 32, int(sums[-1]) * coin.per)
     np.testing.assert_allclose(mechanism.debiasing.values, [float(2 + 4 * unit * v) for v in values], rtol=1e-14)
-    for i, row in enumerate(_rows(coin)):
+    for i, row in enumerate(window._rows(coin)):
         mean = unit * sum(words * v for words, v in zip(row, values, strict=True)) / (1 << 32)
         assert mean == Fraction(int(sums[i]), int(sums[-1]))
         second = unit**2 * sum(words * v**2 for words, v in zip(row, values, strict=True)) / (1 << 32)

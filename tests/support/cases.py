@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
-from ldpfast import _core
-
 from ..cards import EXAMPLES, KINDS
+from .internals import kernels
 
 Test = Callable[..., None]
 
@@ -41,7 +40,7 @@ def each(
             for number, case in enumerate(listed):
                 alone = case if len(keys) > 1 else (case,)
                 values = case.values if isinstance(case, ParameterSet) else alone
-                isa, given = _core.isa(), dict(zip(keys, values, strict=True))
+                isa, given = kernels.isa(), dict(zip(keys, values, strict=True))
                 try:
                     if "monkeypatch" in fixtures:
                         with fixtures["monkeypatch"].context() as patch:
@@ -55,7 +54,7 @@ def each(
                     error.add_note(f"{', '.join(keys)}: {shown}")
                     raise
                 finally:
-                    _core.set_isa(isa)
+                    kernels.set_isa(isa)
             if listed and len(skipped) == len(listed):
                 raise skipped[0]
 

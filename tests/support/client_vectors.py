@@ -14,14 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ldpfast._core.stream import Stream
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, SurveyQuestion, SurveyRound, Text, YesNo
-from ldpfast.survey._client import first_of, message
-from ldpfast.survey._number_columns import EPOCH
-from ldpfast.survey._questions import ColumnQuestion, column_of
 
 from ..cards.questions import QUESTION_CARDS
 from ..cards.questions.choice import TEXTS
+from .internals.kernels import Stream
+from .internals.survey import EPOCH, ColumnQuestion, client, column_of
 
 FIRST, CASES = 50, 20  # surveys of the first version of the vectors
 NO_CATEGORY = 0xFFFFFFFF
@@ -64,7 +62,7 @@ def message_of(survey: Survey, record: Mapping[str, Any], key: bytes) -> bytes:
     """Return the message for a fresh key. The public client takes its key from the operating system."""
     questions = [(name, survey._recipe.declared[name]) for name in survey._recipe.columns]
     columns = [question.read_cell(record.get(question.column or name)) for name, question in questions]
-    return message(survey._recipe, first_of(Stream(key), survey._recipe, columns))
+    return client.message(survey._recipe, client.first_of(Stream(key), survey._recipe, columns))
 
 
 # Surveys --------------------------------------------------------------------------------------------------------------

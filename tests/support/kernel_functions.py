@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ldpfast._core.kernel import Kernel
+from .internals.kernels import Kernel
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "src" / "kernels"

@@ -33,11 +33,11 @@ from ldpfast import (
 )
 from ldpfast.estimation.protocols import Sequential
 from ldpfast.files import FileTable
-from ldpfast.mechanisms._smoothed_bins import SmoothedBins
-from ldpfast.privacy._two_level import TwoLevel
+from ldpfast.privacy import TwoLevel
 
 from ..cards import KINDS
 from ..cards.questions import QUESTION_CARDS
+from .internals.mechanisms import smoothed_bins
 
 NOT_PUBLIC = re.compile(r"\.(_|cli\b)")
 FOUND = [ldp.__name__, *(info.name for info in walk_packages(ldp.__path__, "ldpfast."))]
@@ -223,7 +223,7 @@ def instances() -> list[Any]:
         binary.guarantee,
         results.Debiasing(-1.0, 2.0),
         TwoLevel.of_sets(3, size=1, outputs=10, difference=1),
-        SmoothedBins([0.5], 1.0, spacing=1.0),
+        smoothed_bins.SmoothedBins([0.5], 1.0, spacing=1.0),
         ldp.ProjectiveGeometryResponse(16, 1.0).debiasing,
         *(results.MatrixDebiasing(np.eye(2)), results.NumberDebiasing(np.arange(2.0))),
         results.Binomial(np.array([3, 4]), 10, results.Debiasing(-1.0, 2.0)),

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast._core.stream import StreamId, raw
-from ldpfast._core.survey import ROWS
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, Text, YesNo
-from ldpfast.survey._questions import column_of
-from ldpfast.survey._shares import Shares
+
+from .internals.kernels import ROWS, StreamId, stream
+from .internals.survey import column_of, shares
 
 REGIONS = ("north", "south", "east")
 
@@ -108,7 +107,7 @@ def words(key: bytes, stream_id: int, block: int, n: int, dtype: type, counter: 
     """Return the first n words of a stream, or those from an AES block on."""
     size = np.dtype(dtype).itemsize
     found = np.zeros(-(-n * size // 16) * 16 // size, dtype)
-    raw(key, stream_id, block, found, counter)
+    stream.raw(key, stream_id, block, found, counter)
     return found[:n]
 
 
@@ -225,6 +224,6 @@ def symbol(question: Any, cell: Any, word: int) -> int:
     return int((word >> 11) * 2.0**-53 < (cell - question.lower) * (1 / (question.upper - question.lower)))
 
 
-def shares_of(aggregator: ldp.Aggregator) -> Shares:
+def shares_of(aggregator: ldp.Aggregator) -> shares.Shares:
     """Return the shares of the symbols of a mechanism that a survey uses."""
-    return Shares.of(aggregator.question, aggregator._counts.group())
+    return shares.Shares.of(aggregator.question, aggregator._counts.group())

@@ -17,8 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast._core.survey import FAULTS, message_faults, split_messages
-from ldpfast._envelope import seal, unseal
 from ldpfast.estimation import GaussianMean, MedianSGD
 from ldpfast.reports import Aggregator
 from ldpfast.reports._aggregator import MAGIC
@@ -27,6 +25,8 @@ from ldpfast.survey._messages import messages_of as survey_messages
 
 from ..support.cases import each
 from ..support.errors import raises
+from ..support.internals.kernels import FAULTS, message_faults, split_messages
+from ..support.internals.shared import envelope
 from ..support.surveys import SURVEYS, people, questions
 
 SURVEY = Survey(questions(True), 4.0, answers=2)
@@ -305,22 +305,22 @@ def test_damaged_states_are_refused(at, change):
     ],
 )
 def test_impossible_states_are_refused(change):
-    header, payload = unseal(MAGIC, "a survey", WHOLE.to_bytes())
+    header, payload = envelope.unseal(MAGIC, "a survey", WHOLE.to_bytes())
     with pytest.raises(ValueError, match="data must"):
-        Aggregator.from_bytes(seal(MAGIC, {**header, **change}, payload))
+        Aggregator.from_bytes(envelope.seal(MAGIC, {**header, **change}, payload))
     with pytest.raises(ValueError, match="must hold a state of"):
-        Aggregator.from_bytes(seal(MAGIC, header, payload[:-8]))
-    assert Aggregator.from_bytes(seal(MAGIC, header, payload)) == WHOLE
+        Aggregator.from_bytes(envelope.seal(MAGIC, header, payload[:-8]))
+    assert Aggregator.from_bytes(envelope.seal(MAGIC, header, payload)) == WHOLE
 
 
 @each("number", range(len(SURVEY._recipe.items) + len(SURVEY._recipe.pairs)))
 @each("value", [-1, 901])
 def test_impossible_counts_are_refused(number, value):
-    header, payload = unseal(MAGIC, "a survey", WHOLE.to_bytes())
+    header, payload = envelope.unseal(MAGIC, "a survey", WHOLE.to_bytes())
     forged = bytearray(payload)
     forged[8 * number : 8 * number + 8] = value.to_bytes(8, "little", signed=True)
     with pytest.raises(ValueError, match="data must hold a state that n = 900"):
-        Aggregator.from_bytes(seal(MAGIC, header, bytes(forged)))
+        Aggregator.from_bytes(envelope.seal(MAGIC, header, bytes(forged)))
 
 
 # Clients --------------------------------------------------------------------------------------------------------------

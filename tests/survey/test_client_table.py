@@ -8,19 +8,17 @@ import json
 import numpy as np
 import pytest
 
-from ldpfast import _schema
-from ldpfast._core.strings import Hashes
-from ldpfast._finite_field import FiniteField
 from ldpfast.mechanisms import ProjectiveGeometryResponse, RandomizedResponse, SketchResponse, SubsetSelection
-from ldpfast.mechanisms._subset_selection import first_density
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Text, YesNo
-from ldpfast.survey._questions import column_of
-from ldpfast.survey._two_responses import TwoResponses
 
 from ..support import person_keys
 from ..support.cases import each
 from ..support.client_tables import read
 from ..support.client_vectors import vectors
+from ..support.internals.kernels import strings
+from ..support.internals.mechanisms import subset_selection
+from ..support.internals.shared import finite_field, schemas
+from ..support.internals.survey import TwoResponses, column_of
 
 
 def require_sketch(found: tuple, mechanism: SketchResponse) -> None:
@@ -34,7 +32,7 @@ def require_sketch(found: tuple, mechanism: SketchResponse) -> None:
     rows = np.zeros((9, mechanism.domain.width), np.uint8)
     rows[:, 0] = range(1, 10)
     for part, (key, size, coefficients) in enumerate(hashes):
-        expected = Hashes(np.array(key, np.uint64), coefficients.astype(np.uint64), buckets, size).buckets(rows)
+        expected = strings.Hashes(np.array(key, np.uint64), coefficients.astype(np.uint64), buckets, size).buckets(rows)
         assert np.array_equal(mechanism._hashes[part].buckets(rows), expected)
         assert size == (mechanism.max_bytes, *mechanism.prefixes)[part]
     if tables:
@@ -44,14 +42,14 @@ def require_sketch(found: tuple, mechanism: SketchResponse) -> None:
         assert np.array_equal(product, field.product)
         assert (total[np.arange(order), negative] == 0).all()
         assert (product[np.arange(1, order), inverse[1:]] == 1).all()
-    assert len(tables) == (4 if order and isinstance(response._space.field, FiniteField) else 0)
+    assert len(tables) == (4 if order and isinstance(response._space.field, finite_field.FiniteField) else 0)
 
 
 def test_a_table_says_what_the_survey_asks():
     for survey, _ in vectors():
         table = survey.client_table()
         found = read(table)
-        assert found["head"] == (b"LDPCLNT\x05", 1, len(table), _schema.digest(survey.schema()))
+        assert found["head"] == (b"LDPCLNT\x05", 1, len(table), schemas.digest(survey.schema()))
         assert found["checksum"] == person_keys.cmac(bytes(32), table[:-16])
         assert found["answers"] == survey.answers
         assert found["series"] == survey._recipe.series.coins
@@ -73,7 +71,7 @@ def test_a_table_says_what_the_survey_asks():
             expected = {"column": column.column or name}
             if column.encoding == "symbol":
                 labels = [*column.cells]
-                expected["labels"] = _schema.pack(labels) if labels != [*range(len(labels))] else len(labels)
+                expected["labels"] = schemas.pack(labels) if labels != [*range(len(labels))] else len(labels)
             assert json.loads(text) == expected
         for fields, item in zip(found["questions"], survey._recipe.items, strict=True):
             places, second, kind, bits, shift, name, *integers, tickets, description = fields
@@ -108,7 +106,7 @@ def test_a_table_says_what_the_survey_asks():
             elif kind in (7, 8):
                 assert (bits, shift, *integers) == (coin.bits, 0, coin.heads, 0, 0)
             elif isinstance(mechanism, SubsetSelection):
-                density = first_density(mechanism.k - 1, mechanism.size)
+                density = subset_selection.first_density(mechanism.k - 1, mechanism.size)
                 assert (kind, bits, shift, *integers) == (4, 64, 0, coin.heads, mechanism.size, density)
             else:
                 assert (kind, bits, shift, *integers) == (3, 64, 0, coin.other, 0, 0)
@@ -118,7 +116,7 @@ def test_the_schema_is_the_text_that_the_digest_belongs_to():
     for survey, _ in vectors():
         text = survey.client_schema()
         assert hashlib.sha256(text.encode()).digest() == survey.client_table()[16:48]
-        assert Survey.from_dict(_schema.read_json(text.encode())["asks"]) == survey
+        assert Survey.from_dict(schemas.read_json(text.encode())["asks"]) == survey
 
 
 def test_equal_surveys_have_equal_tables():
@@ -181,7 +179,7 @@ def test_a_client_in_python_makes_its_own_coins():
         (Survey(questions, 2.0, answers=2), Survey(questions, 30.0, answers=2)),
         (panel.in_wave(1), Survey(questions, 30.0, series="weeks", waves=4, turns=2).in_wave(1)),
     ):
-        forged = _schema.read_json(large.client_schema().encode())
+        forged = schemas.read_json(large.client_schema().encode())
         assert forged["mechanisms"] != honest.schema()["mechanisms"]
         forged["asks"]["epsilon"] = 2.0
         made = Survey.from_dict(forged["asks"])

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core.survey import MISSING, ROWS, UNDECLARED, Column
 from ldpfast._frames import whole_column
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
-from ldpfast.survey._questions import column_of
 
 from ..support.cases import each
+from ..support.internals.kernels import MISSING, ROWS, UNDECLARED, Column
+from ..support.internals.survey import questions
 
 WORDS = ("red", "green", "blue")
 N = 40
@@ -27,12 +27,12 @@ TEXTS = [WORDS[code] for code in CODES]
 
 
 def symbols(question, values, clip=False):
-    column = column_of(question).read("c", whole_column("c", values), clip=clip)
+    column = questions.column_of(question).read("c", whole_column("c", values), clip=clip)
     return column.symbols(0, column.n).tolist()
 
 
 def numbers(question, values):
-    column = column_of(question).read("c", whole_column("c", values), clip=False)
+    column = questions.column_of(question).read("c", whole_column("c", values), clip=False)
     return column.numbers(0, column.n).tolist()
 
 
@@ -274,9 +274,9 @@ def test_no_rows_have_no_canonical_values():
     none = np.arange(0)
     for question, values in ((Mean(0, 1), [0.5]), (Histogram([0, 1, 2]), [0.5]), (Choice(3), [1]), (YesNo(), [True])):
         for cells in (values, []):
-            column = column_of(question).read("c", np.array(cells, np.array(values).dtype))
+            column = questions.column_of(question).read("c", np.array(cells, np.array(values).dtype))
             assert column.n == len(cells)
-            assert len(column_of(question).canonical(column, none)) == 0
+            assert len(questions.column_of(question).canonical(column, none)) == 0
 
 
 # Bad input ------------------------------------------------------------------------------------------------------------

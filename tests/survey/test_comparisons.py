@@ -27,10 +27,9 @@ from ldpfast.survey import (
     k_sample,
     two_sample,
 )
-from ldpfast.survey._compared_shares import Precision, distribution
-from ldpfast.survey._questions import column_of
 
 from ..support.cases import each
+from ..support.internals.survey import column_of, compared_shares
 from ..support.surveys import people, questions, shares_of
 
 N = 20_000
@@ -269,7 +268,7 @@ def test_statistics_equal_those_of_matrices(kind):
     a, b = (drawn(question, epsilon, np.full(k, 1 / k), n, n) for n in (20_000, 30_000))
     symbols = len(question.labels)
     null = np.full(symbols, 1 / symbols)
-    part = distribution(a)
+    part = compared_shares.distribution(a)
     d = part.values(part.shares.value, null) - null
     matrix, inverse = dense(part, null)
     assert np.allclose(matrix.sum(axis=0), 0, atol=1e-12)
@@ -278,7 +277,7 @@ def test_statistics_equal_those_of_matrices(kind):
     assert result.df == symbols - 1
     assert result.pvalue == pytest.approx(chi2.sf(result.statistic, symbols - 1))
     both = two_sample(a, b)
-    parts = [distribution(x) for x in (a, b)]
+    parts = [compared_shares.distribution(x) for x in (a, b)]
     d = np.subtract(*(x.values(x.shares.value, both.null) for x in parts))
     total = sum(dense(x, both.null)[0] for x in parts)
     assert both.statistic == pytest.approx(d @ np.linalg.pinv(total, rcond=1e-9) @ d, rel=1e-6)
@@ -383,8 +382,8 @@ def test_the_table_without_dependence_fits_best(k, epsilon, n):
         null = np.reshape(table.independence().null, k)
         a, b = null.sum(axis=1), null.sum(axis=0)
         np.testing.assert_allclose(null, np.outer(a, b), atol=1e-12)
-        found = distribution(table)
-        slope = Precision.of(found.covariance(null.ravel())).times(
+        found = compared_shares.distribution(table)
+        slope = compared_shares.Precision.of(found.covariance(null.ravel())).times(
             found.values(shares.value, null.ravel()) - null.ravel()
         )
         by_cell = slope.reshape(k)

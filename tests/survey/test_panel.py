@@ -16,11 +16,11 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast import survey as surveys
-from ldpfast._person_keys import Persons
 from ldpfast.reports import Counted
 from ldpfast.survey import Choice, Cross, Ledger, Mean, Survey, YesNo, compare, pool
 
 from ..support.cases import each
+from ..support.internals.shared import person_keys
 from ..support.process import run_python
 
 SECRET = bytes(range(32))
@@ -33,7 +33,7 @@ KEYS = ldp.PersonKeys(SECRET, PERSONS)
 
 def turns_of(survey, persons):
     """Return in which waves of a period persons answer."""
-    return survey._recipe.series.turns(ldp.PersonKeys(SECRET, "id"), Persons(persons, unique=True))
+    return survey._recipe.series.turns(ldp.PersonKeys(SECRET, "id"), person_keys.Persons(persons, unique=True))
 
 
 # Turns ----------------------------------------------------------------------------------------------------------------

@@ -18,10 +18,9 @@ from ldpfast._limits import clopper_pearson
 from ldpfast.cli import main
 from ldpfast.results import detectable_distance
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, k_sample, two_sample
-from ldpfast.survey._questions import column_of
-from ldpfast.survey._shares import Shares
 
 from ..support.cases import each
+from ..support.internals.survey import Shares, questions
 from ..support.statistics import hoeffding_radius
 from ..support.surveys import shares_of
 
@@ -66,14 +65,14 @@ def test_a_planned_difference_is_found_with_the_planned_probability(name, differ
     question = QUESTIONS[name]
     survey = Survey({name: question}, 2.0)
     n = survey.plan(compare={name: difference}, power=0.7).n
-    length = column_of(question).length
+    length = questions.column_of(question).length
     found = []
     for seed in range(400):
         counts = (
             ldp.simulate(survey.mechanisms[name], [0.5 - half, 0.5 + half], n // 2, rng=2 * seed + (half > 0))
             for half in (difference / length / 2, -difference / length / 2)
         )
-        a, b = (column_of(question).answer(shares_of(count), 1) for count in counts)
+        a, b = (questions.column_of(question).answer(shares_of(count), 1) for count in counts)
         found.append((a - b).test().pvalue < 0.05)
     assert abs(np.mean(found) - 0.7) <= hoeffding_radius(400, 1e-3)
 
@@ -123,7 +122,9 @@ def test_the_planned_number_of_people_has_the_power_of_the_test():
     found = []
     for seed in range(300):
         answers = [
-            column_of(Choice(4)).answer(shares_of(ldp.simulate(mechanism, share, n // 2, rng=2 * seed + i)), 1)
+            questions.column_of(Choice(4)).answer(
+                shares_of(ldp.simulate(mechanism, share, n // 2, rng=2 * seed + i)), 1
+            )
             for i, share in enumerate((BEFORE, AFTER))
         ]
         found.append(k_sample(answers).pvalue < 0.05)
@@ -214,7 +215,7 @@ def test_the_named_tests_have_the_planned_power(name):
             shares = np.append(np.full(k - 1, (1 - one) / (k - 1)), one) * response
             shares = np.append(shares, 1 - response) if question.optional else shares
             counted = ldp.simulate(mechanism, shares, n // 2, rng=2 * seed + (sign > 0))
-            answers.append(column_of(question).answer(shares_of(counted), 1))
+            answers.append(questions.column_of(question).answer(shares_of(counted), 1))
         if k > 2:
             found.append(two_sample(*answers, rng=seed).pvalue < 0.05)
         else:  # the test rejects where the limits exclude 0
@@ -238,7 +239,7 @@ def test_standard_errors_are_upper_bounds():
             rate = {"optional": 0.6, "mean": 0.9}.get(name, 1.0)
             symbols = np.append(share * rate, 1 - rate) if question.optional else share
             shares = Shares.expected(survey.mechanisms[name], symbols)
-            answer = column_of(question).answer(replace(shares, n=1), 1)
+            answer = questions.column_of(question).answer(replace(shares, n=1), 1)
             exact = np.max(answer.stderr) / math.sqrt(1000 / len(asked))
             assert exact == pytest.approx(expected, rel=1e-9)
             assert exact <= plan.expected[place] * (1 + 1e-9)
@@ -272,7 +273,7 @@ def test_one_group_with_several_labels_has_the_planned_power(null, other):
     n = bounds.plan_test(mechanism, (null, other), groups=1)
     found = []
     for seed in range(400):
-        answer = column_of(Choice(4)).answer(shares_of(ldp.simulate(mechanism, other, n, rng=seed)), 1)
+        answer = questions.column_of(Choice(4)).answer(shares_of(ldp.simulate(mechanism, other, n, rng=seed)), 1)
         found.append(answer.goodness_of_fit(null, rng=seed).pvalue < 0.05)
     assert abs(np.mean(found) - 0.8) <= 0.08
 

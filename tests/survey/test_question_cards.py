@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast._described import classes_of
 from ldpfast.files import FileTable
 from ldpfast.survey import Survey
 
@@ -21,6 +20,7 @@ from ..cards.questions import QUESTION_CARDS
 from ..support import surveys
 from ..support.cases import each
 from ..support.client_vectors import vectors
+from ..support.internals.shared import described
 from ..test_recorded_outputs import SURVEY_QUESTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +34,7 @@ def classes(questions):
 
 
 def test_every_question_of_the_package_has_a_card():
-    found = {kind for kind in classes_of("question").values() if kind.__module__.startswith("ldpfast.")}
+    found = {kind for kind in described.classes_of("question").values() if kind.__module__.startswith("ldpfast.")}
     assert found == {card.question for card in QUESTION_CARDS.values()}
     assert all(
         type(card.questions["q"]) is card.question is type(card.optional["q"]) for card in QUESTION_CARDS.values()

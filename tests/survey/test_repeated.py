@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._person_keys import NO_SERIES
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, RepeatedRound, YesNo
 
 from ..support import person_keys as twin
 from ..support.cases import each
+from ..support.internals.shared import person_keys
 
 SECRET = bytes(range(32))
 QUESTIONS = [
@@ -128,8 +128,10 @@ def test_reports_are_those_of_the_derived_keys():
     for number in (0, 7):
         reports = repeated.in_round(number).privatize(letters, rng=ldp.PersonKeys(SECRET, np.arange(n), question="q"))
         for i in range(n):
-            permanent = response(repeated.first, twin.record_key(SECRET, NO_SERIES, "q", digest, i, i % 4), i % 4)
-            fresh = twin.round_key(SECRET, NO_SERIES, "q", round_digest, number, i, permanent)
+            permanent = response(
+                repeated.first, twin.record_key(SECRET, person_keys.NO_SERIES, "q", digest, i, i % 4), i % 4
+            )
+            fresh = twin.round_key(SECRET, person_keys.NO_SERIES, "q", round_digest, number, i, permanent)
             assert reports[i] == response(repeated.second, fresh, permanent)
 
 

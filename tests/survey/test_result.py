@@ -16,13 +16,11 @@ import ldpfast as ldp
 from ldpfast.reports import aggregator_with
 from ldpfast.results import Binomial, Fieller
 from ldpfast.survey import Answer, Choice, Cross, CrossAnswer, Histogram, HistogramAnswer, Mean, Survey, YesNo
-from ldpfast.survey._mechanisms import for_symbols
 from ldpfast.survey._pooled import pooled
-from ldpfast.survey._questions import column_of
-from ldpfast.survey._shares import Shares
 from ldpfast.survey._weighted_sums import Cells
 
 from ..support.cases import each
+from ..support.internals.survey import Shares, column_of, mechanisms
 from ..support.surveys import REGIONS, SURVEYS, people, questions, shares_of
 
 N = 60_000
@@ -41,7 +39,7 @@ def near(answer, truth, errors=5.0):
 @pytest.mark.parametrize("epsilon", [2.0, 8.0])
 def test_ratios_cover_where_few_people_answer_yes(n, epsilon):
     """Exact coverage of each limit of an optional question, over all counts of no, yes and no answer."""
-    question, mechanism = YesNo(optional=True), for_symbols(3, epsilon)
+    question, mechanism = YesNo(optional=True), mechanisms.for_symbols(3, epsilon)
     assert isinstance(mechanism, ldp.RandomizedResponse)
     counts = np.array([(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)])
     limits = []

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core.survey import ROWS, SurveyKernel
 from ldpfast.survey import Choice, Coded, Cross, Histogram, Mean, Survey, YesNo
-from ldpfast.survey._questions import column_of
 
 from ..support.cases import each
+from ..support.internals.kernels import ROWS, SurveyKernel
+from ..support.internals.survey import column_of
 from ..support.surveys import REGIONS, SURVEYS, Twin, people, questions
 
 

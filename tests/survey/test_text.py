@@ -15,7 +15,6 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core.survey import Column
 from ldpfast.estimation import HeavyHitters
 from ldpfast.files import FileTable
 from ldpfast.mechanisms import simulate
@@ -32,9 +31,10 @@ from ldpfast.survey import (
     pool,
     poststratify,
 )
-from ldpfast.survey._questions import column_of
 
 from ..support.cases import each
+from ..support.internals.kernels import Column
+from ..support.internals.survey import column_of
 from ..support.statistics import assert_counts, assert_coverage, least_count
 
 LETTERS = "abcdefghij"

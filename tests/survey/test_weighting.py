@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _conduct, _job_counts
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, poststratify, rake
 
 from ..support.cases import each
 from ..support.errors import raises
+from ..support.internals.shared import conduct, job_counts
 
 AGES, REGIONS = ("young", "middle", "old"), ("N", "S")
 MARGINS = {"age": {"young": 0.5, "middle": 0.3, "old": 0.2}, "region": {"N": 0.4, "S": 0.6}}
@@ -98,9 +98,9 @@ def test_groups_of_several_columns_are_saved_and_merged():
 def test_engines_divide_people_by_several_columns():
     survey, frame = Survey({"smokes": YesNo()}, 2.0), {**people(300), "id": np.arange(300)}
     keys = ldp.PersonKeys(bytes(32), "id")
-    job = _conduct.new_job(survey, column=None, by=["age", "region"], person="id", key=bytes(32), clip=False)
+    job = conduct.new_job(survey, column=None, by=["age", "region"], person="id", key=bytes(32), clip=False)
     tables = [{name: column[part] for name, column in frame.items()} for part in (slice(0, 90), slice(90, None))]
-    counts = _job_counts.merge([job.collect(table, number) for number, table in enumerate(tables)])
+    counts = job_counts.merge([job.collect(table, number) for number, table in enumerate(tables)])
     assert job.finish(counts).to_bytes() == survey.collect(frame, by=["age", "region"], rng=keys).to_bytes()
 
 

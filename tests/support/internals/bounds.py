@@ -1,12 +1,10 @@
 """Private modules of the minimax bounds, for tests of their parts."""
 
-from ldpfast.bounds import _central_mean as central_mean
 from ldpfast.bounds import _central_privacy as central_privacy
 from ldpfast.bounds import _testing_methods as methods
 from ldpfast.bounds import _tools as tools
 
 __all__ = [
-    "central_mean",
     "central_privacy",
     "chi_factor",
     "forward_factor",

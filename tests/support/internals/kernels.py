@@ -3,14 +3,22 @@
 from ldpfast import _core
 
 __all__ = [
+    "FAULTS",
+    "MISSING",
+    "ROWS",
+    "UNDECLARED",
+    "Column",
+    "Kernel",
     "Stream",
     "StreamId",
+    "SurveyKernel",
     "aes_form",
     "aes_forms",
     "isa",
     "isas",
     "kernel",
     "logit",
+    "message_faults",
     "native",
     "noise",
     "normal",
@@ -18,10 +26,12 @@ __all__ = [
     "person",
     "privatize",
     "ranges",
+    "raw",
     "series",
     "set_aes_form",
     "set_isa",
     "sgd",
+    "split_messages",
     "stream",
     "strings",
     "survey",
@@ -53,3 +63,13 @@ tally = _core.tally
 transform = _core.transform
 Stream = stream.Stream
 StreamId = stream.StreamId
+Kernel = kernel.Kernel
+raw = stream.raw
+Column = survey.Column
+FAULTS = survey.FAULTS
+MISSING = survey.MISSING
+ROWS = survey.ROWS
+SurveyKernel = survey.SurveyKernel
+UNDECLARED = survey.UNDECLARED
+message_faults = survey.message_faults
+split_messages = survey.split_messages

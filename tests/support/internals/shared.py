@@ -9,6 +9,7 @@ from ldpfast import _finite_field as finite_field
 from ldpfast import _job_counts as job_counts
 from ldpfast import _labels as labels
 from ldpfast import _objects as objects
+from ldpfast import _person_keys as person_keys
 from ldpfast import _plots as plots
 from ldpfast import _random as random
 from ldpfast import _schema as schemas
@@ -33,6 +34,7 @@ __all__ = [
     "objects",
     "open_stream",
     "parallel_map",
+    "person_keys",
     "plots",
     "random",
     "round_up",
