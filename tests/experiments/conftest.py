@@ -9,7 +9,7 @@ import pytest
 
 import ldpfast as ldp
 
-from ...support.checkout import import_from_checkout
+from ..support.checkout import import_from_checkout
 
 import_from_checkout("experiments.studies")
 from experiments.demo import drug_use  # noqa: E402
