@@ -7,8 +7,8 @@ import sys
 from instrumented import build, library
 
 # Statistics, examples, pages, pictures, databases, sources and mathematics need no sanitizer. Tests of package, time and wiped
-# memory apply to the release build; those of clients in C have sanitizers of their own. Tests of commands and servers start other
-# programs, some of which do not run with the library of the sanitizer (curl waits for ever).
+# memory apply to the release build; those of clients in C have sanitizers of their own. Tests of commands and servers start
+# other programs, some of which do not run with the library of the sanitizer (curl waits for ever).
 LEFT_OUT = [
     "bounds",
     "central/test_definitions.py",
