@@ -24,10 +24,13 @@ FIGURES = re.compile(r"#(\d+)\s.*\bcov: (\d+) ft: (\d+) corp: (\d+)/")
 
 def start() -> subprocess.Popen[str]:
     """Start the process that imports the package once and fuzzes one target after the other."""
-    path = os.pathsep.join([str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    BUILD.mkdir(parents=True, exist_ok=True)
+    beside = BUILD / "path"  # the tests without the package of the checkout, so that ldpfast is the installed one
+    beside.mkdir(parents=True, exist_ok=True)
+    if not (beside / "tests").exists():
+        (beside / "tests").symlink_to(ROOT / "tests")
+    path = os.pathsep.join([str(beside), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
-        [sys.executable, "-m", "fuzz.engine"],
+        [sys.executable, "-m", "tests.fuzz.engine"],
         env=os.environ | {"PYTHONPATH": path},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

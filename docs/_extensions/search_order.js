@@ -38,7 +38,8 @@ var Scorer = {
   term: 5,
   partialTerm: 2,
 
-  // Words of the index of the guides first, then an object whose name was typed, titles of guides, text of guides, and the rest.
+  // Words of the index of the guides first, then an object whose name was typed, titles of guides, text of guides, pages of the
+  // reference by task and the gallery, and the rest.
   score: (item) => {
     const [page, , anchor, , score, , kind] = item;
     const query = (new URLSearchParams(window.location.search).get("q") || "").trim();
@@ -55,7 +56,7 @@ var Scorer = {
       return 100 + score;
     }
     if (LAST.test(page)) return Math.min(score, 15);
-    if (page.startsWith("gallery/")) return 18 + score / 2;
+    if (page.startsWith("gallery/") || page.startsWith("reference/")) return 18 + score / 2;
     return score >= Scorer.title || kind === "title" ? 45 + score : 20 + score;
   },
 };

@@ -1,6 +1,6 @@
 """Make the inputs of `tests/fuzz/corpus` that start with "valid-", by the public API. Run it after a change of a format.
 
-    PYTHONPATH=tests python -m fuzz.make_corpus
+    python -m tests.fuzz.make_corpus
 
 Inputs that start with "found-" were found by the fuzzer and are kept as they are.
 """
