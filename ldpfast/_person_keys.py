@@ -21,6 +21,7 @@ from ._core.person import (
     DESCRIPTION,
     INTEGER,
     NUMBERS,
+    POSITIONS,
     QUESTION,
     REPORT_ID,
     ROUND,
@@ -355,9 +356,9 @@ def number_fields(numbers: AnyArray) -> NDArray[np.uint8]:
 
 
 def value_fields(records: AnyArray) -> NDArray[np.uint8]:
-    """Return the fields of the records of a kernel: categories, numbers, rows of numbers, or rows of bytes."""
-    if records.ndim == 2 and records.dtype == np.uint8:
-        return string_fields(records)
+    """Return the fields of the records of a kernel: categories, numbers, rows of numbers, of bytes or of positions."""
+    if records.ndim == 2 and records.dtype.kind == "u":
+        return string_fields(records) if records.dtype == np.uint8 else position_fields(records)
     return number_fields(records) if records.dtype.kind == "f" else category_fields(records)
 
 
@@ -367,4 +368,13 @@ def string_fields(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
     fields[:, 0] = STRING
     fields[:, 1:5] = np.frombuffer(rows.shape[1].to_bytes(4, "little"), np.uint8)
     fields[:, 5:] = rows
+    return fields
+
+
+def position_fields(rows: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """Return the fields of sets as rows of ascending positions, shape (n, 5 + 2 positions)."""
+    fields = np.zeros((len(rows), 5 + 2 * rows.shape[1]), np.uint8)
+    fields[:, 0] = POSITIONS
+    fields[:, 1:5] = np.frombuffer((2 * rows.shape[1]).to_bytes(4, "little"), np.uint8)
+    fields[:, 5:] = np.ascontiguousarray(rows.astype("<u2")).view(np.uint8).reshape(len(rows), -1)
     return fields

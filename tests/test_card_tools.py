@@ -44,6 +44,7 @@ WITHOUT_ROW = {
     "LaplaceVector": "the kernel of Laplace",
     "ProjectiveGeometryResponse": "measured with whole estimates by benchmarks/rivals and bench_simulate.py only",
     "RankedSigns": "not measured",
+    "SetSelection": "not measured",
     "SketchResponse": "not measured",
     "Warner": "the kernel of RandomizedResponse",
 }

@@ -153,7 +153,8 @@ def forms(x):
     if x.dtype.kind in "iu":
         yield from (x.astype(dtype) for dtype in ("i1", "u2", ">i4", "i8") if x.max() <= np.iinfo(dtype).max)
         yield x.tolist()
-        yield pa.array(x)
+        if x.ndim == 1:
+            yield pa.array(x)
         return
     yield from (x.astype(dtype) for dtype in ("f4", ">f4", ">f8", "f2"))
     yield np.asfortranarray(x)

@@ -3,8 +3,8 @@
 Compiles tests/native/secret_taint.c and the kernels with the flags of the library, which gives the same machine code. The
 program marks records and random words as undefined and calls each kernel under Valgrind, in plain C and with AVX2. Memcheck
 follows the marks through registers and memory. It reports each conditional jump and each address that depends on a mark.
-Conditional moves and masks are allowed, and so is the jump by which `word_below` rejects a word, in the cases named below: its
-probability is below 2^-48, and it does not depend on the integer that is drawn. The check fails
+Conditional moves and masks are allowed, and so are the jumps by which exact integers are rejected, in the cases named below:
+they do not depend on the integer that is drawn. The check fails
 
 - if there is a report in a kernel with the claim, or if the marks do not reach the bytes of its output;
 - if a kernel of src/kernels/privatize has no case;
@@ -40,7 +40,12 @@ COMPILER = os.environ.get("CC", sysconfig.get_config_var("CC")).split()
 VALGRIND = ["valgrind", "-q", "--vgdb=no", "--error-limit=no", "--expensive-definedness-checks=yes", "--xml=yes"]
 UNSUPPORTED = 2  # exit status of the program
 NO_CLAIM = "not claimed: "  # start of the names of cases
-REJECTING, REJECTION = ("subset selection", "rank codebook"), "UninitCondition: word_below (uniform.h:"
+# Kernels with exact integers, and the jumps by which words and whole draws are rejected.
+REJECTING = ("subset selection", "rank codebook", "set selection")
+REJECTION = tuple(
+    f"UninitCondition: {place}:"
+    for place in ("word_below (uniform.h", "draw_digits (digits.h", "counted (set_selection.c")
+)
 
 # Faults of what several mechanisms share, of problems and of protocols.
 SHARED_FAULTS = (

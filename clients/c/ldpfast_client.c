@@ -374,7 +374,7 @@ static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t 
         return response_is_valid(q.k, p);
     if (q.mechanism == SUBSET_SELECTION)
         return p->bits == 64 && p->shift == 0 && q.k <= 1 << 16 && p->integer[0] != 0 && p->integer[1] > 0 &&
-               p->integer[1] < q.k && p->integer[2] < 1 << SUBSET_DIGITS;
+               p->integer[1] < q.k && p->integer[2] < 1 << SET_DIGITS;
     return (q.mechanism == SYMMETRIC_UNARY || q.mechanism == OPTIMIZED_UNARY) && p->bits == 64 && p->shift == 0 &&
            p->integer[0] != 0 && p->integer[0] <= (uint64_t)1 << 63 && (p->integer[1] | p->integer[2]) == 0;
 }

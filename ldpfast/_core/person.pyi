@@ -18,6 +18,7 @@ BYTES: int
 CATEGORY: int
 NUMBERS: int
 STRING: int
+POSITIONS: int
 LABEL: bytes
 LENGTH: bytes
 

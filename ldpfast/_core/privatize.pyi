@@ -118,6 +118,14 @@ class UnaryEncoding(BitKernel):
 class SubsetSelection(BitKernel):
     def __init__(self, k: int, size: int, heads: int, density: int) -> None: ...
 
+class SetSelection(BitKernel):
+    def __init__(
+        self, positions: int, own: int, size: int, threshold: int, heads: int, up_to: Sequence[int], density: int
+    ) -> None: ...
+
+class SetPosition(CodeKernel):
+    def __init__(self, positions: int, own: int, heads: int) -> None: ...
+
 class LinfBall(BitKernel):
     def __init__(self, dim: int, radius: float, heads: int, keep_tie: int) -> None: ...
 

@@ -66,6 +66,9 @@ class StreamId(IntEnum):
     FRAME_COINS = 60
     SURVEY_ROUNDING_MORE = 61
     SKETCH_PARTS = 62
+    SET_BITS = 63
+    SET_INDICES = 64
+    SET_COINS = 65
     SUBKEY = 0x7FFFFFFF
 
 class Stream:

@@ -45,6 +45,7 @@ class Domain(ABC):
     """The set of valid records of a mechanism or a problem."""
 
     clips = True  # whether ``clip=True`` is allowed: every record has a nearest valid record
+    unclipped = "categories"  # what records are, if they have no nearest valid one
     clip_hint = "moves records to the nearest valid one, and NaN to the center"
     reads_columns = (
         False  # whether `records` takes Arrow arrays, series and categoricals, because records are no numbers
@@ -134,7 +135,7 @@ class Domain(ABC):
     def check_clip(self, clip: bool) -> bool:
         """Return the argument `clip`, which must be False for categories."""
         if _check.flag("clip", clip) and not self.clips:
-            raise ValueError("clip must be False for categories, got True")
+            raise ValueError(f"clip must be False for {self.unclipped}, got True")
         return clip
 
 

@@ -28,6 +28,7 @@ from ._records import RecordPiece as RecordPiece
 from ._records import Records as Records
 from ._residue import Residue
 from ._sampled_cube import SampledCube
+from ._set_selection import SetSelection
 from ._sign_bit import SignBit
 from ._simulate import simulate
 from ._sketch_response import SketchResponse
@@ -58,6 +59,7 @@ __all__ = [
     "RankedSigns",
     "Residue",
     "SampledCube",
+    "SetSelection",
     "SignBit",
     "SketchResponse",
     "SubsetSelection",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
@@ -21,7 +22,8 @@ LOG_ERROR = math.log(2 / FALSE_ALARM)
 class Bits(CountFormat):
     """k bits per person, packed in little bit order and padded with zeros to whole bytes.
 
-    If `onehot`, the bits stand for k shares that add up to 1. If `ones` is given, each report has that many ones.
+    If `onehot`, the bits stand for k shares that add up to 1. If `ones` is given, each report has that many ones. If `leading`
+    is given, only so many of the first bits are decoded.
 
     Examples
     --------
@@ -34,6 +36,7 @@ class Bits(CountFormat):
     k: int
     onehot: bool = False
     ones: int | None = None
+    leading: int | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -56,6 +59,9 @@ class Bits(CountFormat):
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_bits(reports, state)
+
+    def hits(self, state: AnyArray, debiasing: AnyDebiasing | None) -> NDArray[np.int64]:
+        return state[..., : self.leading]
 
     def warn_if_doubtful(self, decoding: Decoding, state: AnyArray, mean: Estimate[Any]) -> None:
         if not (self.onehot and self._warn_about_total(decoding, state, mean.n)):
@@ -87,7 +93,7 @@ class Bits(CountFormat):
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         assert isinstance(debiasing, Debiasing)
-        ones = np.unpackbits(reports, axis=1, count=self.k, bitorder="little")
+        ones = np.unpackbits(reports, axis=1, count=self.leading or self.k, bitorder="little")
         return np.asarray(debiasing(ones.astype(np.float64)))
 
     def tally_valid(self, reports: AnyArray, state: AnyArray) -> bool:

@@ -40,6 +40,9 @@ def inputs(mechanism):
         return np.array([0.0, 1.0])
     if isinstance(mechanism, ldp.SignBit):
         return np.array([mechanism.lower, mechanism.upper])
+    if isinstance(mechanism, ldp.SetSelection):
+        sets = np.arange(1 << mechanism.k)
+        return (sets[np.bitwise_count(sets) <= mechanism.most, None] >> np.arange(mechanism.k) & 1).astype(float)
     if isinstance(mechanism, ldp.LinfBall):
         vertices = np.arange(1 << mechanism.dim)
         return mechanism.radius * (2.0 * (vertices[:, None] >> np.arange(mechanism.dim) & 1) - 1)
@@ -82,5 +85,5 @@ def test_the_variance_is_that_of_the_channel(mechanism):
     elif isinstance(mechanism, ldp.Bins):
         x = np.arange(len(mechanism.cuts) + 1) + mechanism.cuts[0] - 0.5
     else:
-        x = mean.astype(int) if isinstance(mechanism, ldp.Warner) else mean
+        x = mean.astype(int) if isinstance(mechanism, ldp.Warner | ldp.SetSelection) else mean
     np.testing.assert_allclose(mechanism.variance(x), variance, rtol=1e-9, atol=1e-9)

@@ -750,7 +750,7 @@ def test_single_records_have_keys_of_their_own(mechanism):
     assert len({np.asarray(mechanism.privatize(record)).tobytes() for _ in range(128)}) > 1
 
 
-@each("mechanism", [m for m in MECHANISMS if m not in CATEGORIES], ids=repr)
+@each("mechanism", [m for m in MECHANISMS if m.domain.clips], ids=repr)
 def test_clip_changes_nothing_inside_the_domain(mechanism):
     x = records_of(mechanism, 20)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x, clip=True)

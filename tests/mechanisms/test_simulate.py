@@ -331,8 +331,10 @@ def population_of(example, size):
     if type(example.mechanism.domain).__name__ == "Categories":
         k = example.mechanism.domain.k
         return np.concatenate([shares, np.zeros(k - size)]) if k > size else np.full(k, 1 / k)
-    records = example.records(size).tolist()
-    return {tuple(x) if isinstance(x, list) else x: share for x, share in zip(records, shares, strict=True)}
+    population: Counter = Counter()
+    for x, share in zip(example.records(size).tolist(), shares, strict=True):
+        population[tuple(x) if isinstance(x, list) else x] += share  # records may be equal
+    return population
 
 
 COUNTED = [

@@ -19,6 +19,8 @@
 #include "privatize/sampled_cube.h"
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
+#include "privatize/set_positions.h"
+#include "privatize/set_selection.h"
 #include "privatize/subset_selection.h"
 #include "privatize/unary_encoding.h"
 #include "privatize/window.h"
@@ -42,6 +44,7 @@ static uint8_t codes[CODES], out[1 << 20];
 static uint16_t codes_16[CODES]; /* the same codes */
 static uint32_t codes_32[CODES];
 static uint64_t codes_64[CODES];
+static uint16_t set_records[60 * 3];
 static float floats[NUMBERS], small_floats[NUMBERS];
 static double doubles[NUMBERS], small_doubles[NUMBERS];
 static stream_key key;
@@ -155,6 +158,35 @@ static void sets(void)
         const subset_selection p = {(uint64_t)9 << 60, k[i], size[i], density[i]};
         privatize("subset selection", privatize_subset_selection_u8, &p, codes, 60, (k[i] + 7) / 8);
         privatize("subset selection, u16", privatize_subset_selection_u16, &p, codes_16, 60, (k[i] + 7) / 8);
+    }
+    static uint8_t ticks[60 * 130];
+    for (size_t i = 0; i < sizeof ticks; i++)
+        ticks[i] = i % 130 % 60 == i / 130 % 60;
+    for (int packed = 0; packed < 2; packed++) {
+        static uint16_t positions[60 * 3];
+        set_positions(ticks, 60, packed ? 1040 : 130, 3, packed, positions);
+        print_hash("positions of ticks", packed, positions, sizeof positions);
+    }
+    set_positions(ticks, 60, 130, 3, 0, set_records);
+    for (size_t i = 0; i < 5; i++) {
+        static const uint32_t positions[] = {133, 133, 133, 200, 1003}, set_size[] = {2, 9, 40, 20, 90};
+        static set_selection p;
+        memset(&p, 0, sizeof p);
+        p.heads = (uint64_t)11 << 60;
+        p.positions = positions[i];
+        p.own = 3;
+        p.size = set_size[i];
+        p.threshold = 1 + i % 2;
+        p.density = 11;
+        if (i < 2) { /* any ascending numbers, short and long ones */
+            for (uint64_t c = 0; c < 4; c++)
+                p.up_to[c] = (c + 1) * (i ? (uint64_t)1 << 55 : 1000);
+            p.reports = p.up_to[3];
+        }
+        set_selection_plan(&p);
+        privatize("set selection", privatize_set_selection_u16, &p, set_records, 60, (p.positions + 7) / 8);
+        privatize("set of one position", privatize_set_codes_u8, &p, set_records, 60, 1);
+        privatize("set of one position, u16", privatize_set_codes_u16, &p, set_records, 60, 2);
     }
     static int64_t counts[1 << 16];
     for (int log = 0; log <= 16; log += 4) {

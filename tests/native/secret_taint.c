@@ -26,6 +26,8 @@
 #include "privatize/sampled_cube.h"
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
+#include "privatize/set_positions.h"
+#include "privatize/set_selection.h"
 #include "privatize/subset_selection.h"
 #include "privatize/unary_encoding.h"
 #include "privatize/window.h"
@@ -53,12 +55,13 @@ static int found, marking; /* whether the case exists; secrets that are marked a
 void __real_stream_draw(stream *s, void *to, size_t blocks);
 void __wrap_stream_draw(stream *s, void *to, size_t blocks);
 
-/* Directions of the l2 ball, seeds and directions of the rank codebook and of frames, and sets of other categories of subset
+/* Directions of the l2 ball, seeds and directions of the rank codebook and of frames, and sets of others of subset and set
  * selection. */
 static int is_public(uint32_t id)
 {
     return id == STREAM_L2_DIRECTION || id == STREAM_CODEBOOK_SEEDS || id == STREAM_FRAME_SEEDS ||
-           id == STREAM_CODEBOOK_DIRECTION || id == STREAM_SUBSET_BITS || id == STREAM_SUBSET_INDICES;
+           id == STREAM_CODEBOOK_DIRECTION || id == STREAM_SUBSET_BITS || id == STREAM_SUBSET_INDICES ||
+           id == STREAM_SET_BITS || id == STREAM_SET_INDICES;
 }
 
 void __wrap_stream_draw(stream *s, void *to, size_t blocks)
@@ -237,6 +240,42 @@ static void subsets(void)
         privatize("subset selection, u8", privatize_subset_selection_u8, &p, codes, 31, 1, (k[i] + 7) / 8);
         privatize("subset selection, u16", privatize_subset_selection_u16, &p, codes_16, 31, 2, (k[i] + 7) / 8);
     }
+}
+
+static int positions_of_ticks(const void *packed, stream_key *unused, uint64_t block, const void *x, size_t n, void *to)
+{
+    (void)unused;
+    (void)block;
+    set_positions(x, n, 70, 3, *(const int *)packed, to);
+    return 0;
+}
+
+static void set_selections(void)
+{
+    static const uint32_t positions[] = {23, 103, 103, 300, 103}, own[] = {3, 3, 3, 40, 3}, size[] = {2, 9, 20, 20, 4};
+    static const int both[] = {0, 1};
+    for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
+        static set_selection p;
+        memset(&p, 0, sizeof p);
+        p.heads = (uint64_t)11 << 60;
+        p.positions = positions[i];
+        p.own = own[i];
+        p.size = size[i];
+        p.threshold = i == 3 ? 2 : 1;
+        p.density = 11;
+        if (i < 2) { /* any ascending numbers, short and long ones */
+            for (uint64_t c = 0; c <= own[i]; c++)
+                p.up_to[c] = (c + 1) * (i ? (uint64_t)1 << 55 : 1000);
+            p.reports = p.up_to[own[i]];
+        }
+        set_selection_plan(&p);
+        privatize("set selection", privatize_set_selection_u16, &p, codes_16, 9, 2 * own[i], (positions[i] + 7) / 8);
+        privatize("set selection, position u8", privatize_set_codes_u8, &p, codes_16, 9, 2 * own[i], 1);
+    }
+    static set_selection wide = {.heads = (uint64_t)11 << 60, .positions = 60003, .own = 3, .size = 1, .threshold = 1};
+    privatize("set selection, position u16", privatize_set_codes_u16, &wide, codes_16, 9, 6, 2);
+    run("positions of ticks", positions_of_ticks, &both[0], codes, 9, 70, 6, RECORDS);
+    run("positions of ticks, packed", positions_of_ticks, &both[1], codes, 9, 9, 6, RECORDS);
 }
 
 static void codebooks(void)
@@ -554,6 +593,7 @@ int main(int count, char **arguments)
     hadamard_responses();
     windows();
     subsets();
+    set_selections();
     codebooks();
     frames();
     cubes();

@@ -36,6 +36,9 @@ def opposite_records(mechanism):
         return letters[0], next(
             letter for letter, row in zip(letters, buckets, strict=True) if (row != buckets[0]).all()
         )
+    if kind == "Sets":  # without a common position
+        ends = np.arange(domain.k)
+        return (ends < domain.most).astype(np.uint8), (ends >= domain.k - domain.most).astype(np.uint8)
     if kind == "Examples":
         features = np.full(domain.features, 0.3)
         return np.append(features, 1.0), np.append(-features, 1.0)

@@ -12,6 +12,8 @@ import ldpfast as ldp
 from ldpfast.mechanisms import Mechanism
 from ldpfast.results import Binomial
 
+from .machine_records import ticks
+
 
 def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
     """Return n random records from the whole domain of `mechanism`, in the dtype of its kernel."""
@@ -23,6 +25,8 @@ def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.floa
         letters = rng.integers(ord("a"), ord("d"), (n, domain.max_bytes)).astype(np.uint8)
         letters[np.arange(domain.max_bytes) >= rng.integers(0, domain.max_bytes + 1, (n, 1))] = 0
         return letters.view(f"S{domain.max_bytes}")[:, 0]
+    if type(domain).__name__ == "Sets":
+        return ticks(n, domain.k, domain.most)[rng.permutation(n)]
     if type(domain).__name__ == "Reals":
         return (3 * rng.standard_normal(n)).astype(dtype)
     if type(domain).__name__ == "Interval":

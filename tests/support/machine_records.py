@@ -17,3 +17,10 @@ def rows(n: int, dim: int, reach: float = 1.0) -> np.ndarray:
 
 def labels(n: int, k: int) -> np.ndarray:
     return np.random.default_rng(k).integers(0, k, n)
+
+
+def ticks(n: int, k: int, most: int) -> np.ndarray:
+    """Return rows of zeros and ones, with at most `most` ones each."""
+    rng = np.random.default_rng([k, most])
+    order, size = np.argsort(rng.integers(0, 1 << 40, (n, k)), axis=1), rng.integers(0, most + 1, n)
+    return (order < size[:, np.newaxis]).astype(np.uint8)

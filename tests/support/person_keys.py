@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 
+import numpy as np
+
 from .internals.kernels import stream
 
 
@@ -38,6 +40,8 @@ def person_field(person: int | str | bytes) -> bytes:
 def value_field(value: int | float | tuple[float, ...] | bytes) -> bytes:
     if isinstance(value, bytes):
         return field(34, value)
+    if isinstance(value, np.ndarray):  # positions of a set
+        return field(35, value.astype("<u2").tobytes())
     if isinstance(value, int):
         return field(32, struct.pack("<I", value))
     numbers = value if isinstance(value, tuple) else (value,)

@@ -146,9 +146,9 @@ def subset_report(others: set[int], truth: int, heads: bool, rank: int) -> set[i
     return {i + (i >= truth) for i in others} | ({truth} if heads else set())
 
 
-def first_draw(key: bytes, block: int, words: int, density: int) -> np.ndarray:
+def first_draw(key: bytes, block: int, words: int, density: int, stream: str = "SUBSET_BITS") -> np.ndarray:
     """Return words of independent bits with probability density / 64, by the binary digits of the density."""
-    source, row = Words(key, "SUBSET_BITS", block), np.zeros(words, np.uint64)
+    source, row = Words(key, stream, block), np.zeros(words, np.uint64)
     for digit in range(6):
         if density % (1 << digit + 1) == 0:
             continue  # nothing is drawn for zeros below the lowest one

@@ -1,7 +1,6 @@
 #include "privatize/subset_selection.h"
 
 #include "privatize/packed_bits.h"
-#include "random/indices.h"
 #include "random/uniform.h"
 #include "simd/branchless.h"
 

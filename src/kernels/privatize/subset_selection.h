@@ -7,18 +7,16 @@
 #define LDP_SUBSET_SELECTION_H
 
 #include "privatize/kernel.h"
-
-enum { SUBSET_WORDS = 1024, SUBSET_PIECE = 256 }; /* of a block of rows; that are drawn together, an even number */
-enum { SUBSET_DIGITS = 6 };                        /* of the density of the first draw */
+#include "random/uniform_sets.h"
 
 typedef struct {
     uint64_t heads; /* of 2^64 words: the set holds the true category */
     uint32_t k, size;
-    uint32_t density; /* of 2^SUBSET_DIGITS: probability that a category is in the first draw */
+    uint32_t density; /* of 2^SET_DIGITS: probability that a category is in the first draw */
 } subset_selection;
 
 LDP_INLINE size_t subset_row_words(size_t k) { return (k + 63) / 64; }
-LDP_INLINE size_t subset_selection_rows(size_t k) { return SUBSET_WORDS / subset_row_words(k); }
+LDP_INLINE size_t subset_selection_rows(size_t k) { return SET_WORDS / subset_row_words(k); }
 
 /* Records: categories in the smallest unsigned type that holds k - 1, k <= 65536. Reports: k packed bits. */
 privatize_fn privatize_subset_selection_u8, privatize_subset_selection_u16;

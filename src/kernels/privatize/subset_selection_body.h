@@ -1,46 +1,5 @@
-/* A uniform set of a given size: independent bits of about the right density, then uniform members are added or removed until
- * the size is right. Every set of the size has the same probability, because all indices are treated alike.
- * Bottleneck: the additions, one after another through the cache; then the key stream. */
-
-/* Independent bits with probability density / 2^SUBSET_DIGITS, by comparison of binary digits, the lowest first. */
-static void NAME(draw_bits)(const subset_selection *p, stream *s, uint64_t *row, size_t words)
-{
-    uint64_t drawn[SUBSET_PIECE] LDP_ALIGNED;
-    memset(row, 0, 8 * words);
-    if (p->density == 0)
-        return;
-    for (int digit = __builtin_ctz(p->density); digit < SUBSET_DIGITS; digit++) {
-        const uint64_t one = -(uint64_t)(p->density >> digit & 1);
-        for (size_t start = 0; start < words; start += SUBSET_PIECE) {
-            const size_t now = words - start < SUBSET_PIECE ? words - start : SUBSET_PIECE;
-            uint64_t *piece = row + start;
-            stream_draw(s, drawn, blocks_for(now, 8));
-            for (size_t i = 0; i < now; i++) /* vector loop */
-                piece[i] = (piece[i] & drawn[i]) | ((piece[i] | drawn[i]) & one);
-        }
-    }
-}
-
-/* Adds or removes uniform members of the first `bits` indices until there are `size`. Other bits are cleared. */
-static void NAME(adjust)(const subset_selection *p, index_reader *indices, uint64_t *row, size_t bits)
-{
-    size_t count = 0, words = (bits + 63) / 64;
-    row[words - 1] &= word_mask(bits - 64 * (words - 1));
-    for (size_t w = 0; w < words; w++)
-        count += PER_ISA(ones)(row[w]);
-    while (count < p->size) {
-        const uint32_t i = next_index(indices);
-        const uint64_t before = row[i / 64];
-        row[i / 64] = before | (uint64_t)1 << i % 64;
-        count += ~before >> i % 64 & 1;
-    }
-    while (count > p->size) {
-        const uint32_t i = next_index(indices);
-        const uint64_t before = row[i / 64];
-        row[i / 64] = before & ~((uint64_t)1 << i % 64);
-        count -= before >> i % 64 & 1;
-    }
-}
+/* A uniform set of the other categories, and the person's own by masks. */
+#include "random/uniform_sets_body.h"
 
 /* Writes the report: the set without the member of the given rank where `own` is all ones, and with the indices from `truth` on
  * moved by one, which leaves the place of the bit of the true category. */
@@ -70,17 +29,17 @@ LDP_INLINE void NAME(insert_own)(const subset_selection *p, const uint64_t *set,
         const subset_selection *p = params;                                                                            \
         const record_type *x = records;                                                                                \
         const size_t words = subset_row_words(p->k);                                                                   \
-        uint64_t set[SUBSET_WORDS] LDP_ALIGNED, most = 0;                                                              \
+        uint64_t set[SET_WORDS] LDP_ALIGNED, most = 0;                                                                 \
         stream bits = stream_open(key, STREAM_SUBSET_BITS, block);                                                     \
         reader coins;                                                                                                  \
         index_reader indices;                                                                                          \
         reader_open(&coins, key, STREAM_SUBSET_COINS, block, 2 * n);                                                   \
         indices_open(&indices, key, STREAM_SUBSET_INDICES, block, READER_WORDS, p->k - 1);                             \
-        NAME(draw_bits)(p, &bits, set, n * words);                                                                     \
+        NAME(draw_bits)(p->density, &bits, set, n * words);                                                            \
         for (size_t i = 0; i < n; i++) {                                                                               \
             const uint64_t record = x[i], truth = record < p->k - 1 ? record : p->k - 1;                               \
             const uint64_t own = -(uint64_t)(reader_word(&coins) < p->heads), rank = word_below(&coins, p->size);      \
-            NAME(adjust)(p, &indices, set + i * words, p->k - 1);                                                      \
+            NAME(adjust)(p->size, &indices, set + i * words, p->k - 1);                                                \
             NAME(insert_own)(p, set + i * words, truth, own, rank, (uint8_t *)reports + i * ((p->k + 7) / 8));         \
             most = record > most ? record : most;                                                                      \
         }                                                                                                              \

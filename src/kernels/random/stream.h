@@ -93,6 +93,9 @@ typedef struct {
     ID(STREAM_FRAME_COINS, 60) /* of 64 people: rounding, private coin and pattern of signs */             \
     ID(STREAM_SURVEY_ROUNDING_MORE, 61) /* of the third part of a question and those after it */           \
     ID(STREAM_SKETCH_PARTS, 62) /* part and hash function that a person reports */                         \
+    ID(STREAM_SET_BITS, 63)                                                                                \
+    ID(STREAM_SET_INDICES, 64) /* members of the set of other positions, and which of them leave */        \
+    ID(STREAM_SET_COINS, 65) /* private coin, number of the person's positions, and which */               \
     ID(STREAM_SUBKEY, 0x7fffffff) /* reserved: subkeys */
 
 #define STREAM_ID_CONSTANT(name, number) name = number,

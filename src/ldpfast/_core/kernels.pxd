@@ -198,6 +198,21 @@ cdef extern from "privatize/subset_selection.h" nogil:
     privatize_fn privatize_subset_selection_u8, privatize_subset_selection_u16
 
 
+cdef extern from "privatize/set_selection.h" nogil:
+    int MAX_OWN
+    ctypedef struct set_selection:
+        uint64_t heads, reports
+        uint64_t up_to[257]
+        uint32_t positions, own, size, threshold, density
+    void set_selection_plan(set_selection *p)
+    size_t set_selection_rows(const set_selection *p)
+    privatize_fn privatize_set_selection_u16, privatize_set_codes_u8, privatize_set_codes_u16
+
+
+cdef extern from "privatize/set_positions.h" nogil:
+    void set_positions(const uint8_t *rows, size_t n, uint32_t k, uint32_t own, int packed, uint16_t *out)
+
+
 cdef extern from "privatize/sampled_cube.h" nogil:
     int CUBE_ROWS, CUBE_SAMPLED, CUBE_DIM
     ctypedef struct sampled_cube:

@@ -13,7 +13,7 @@ from ldpfast._core.kernels cimport (
 
 # Tags of fields: a field is its tag, the number of its bytes (4 bytes, little-endian), and the bytes.
 SERIES, QUESTION, ASSIGNMENT, ROUND, PADDING, DESCRIPTION, TICKET, TURN, REPORT_ID = 1, 2, 3, 4, 5, 6, 7, 8, 9
-INTEGER, TEXT, BYTES, CATEGORY, NUMBERS, STRING = 16, 17, 18, 32, 33, 34
+INTEGER, TEXT, BYTES, CATEGORY, NUMBERS, STRING, POSITIONS = 16, 17, 18, 32, 33, 34, 35
 LABEL = b"ldpfast\0"
 LENGTH = b"\x01\x00"  # bits of a derived key, big-endian
 

@@ -1,6 +1,7 @@
 """Kernels of all mechanisms, one class per mechanism, with the same name."""
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport *
@@ -286,6 +287,57 @@ cdef class SubsetSelection(BitKernel):
         self.items = 1
         self.rows = subset_selection_rows(k)
         self.by_size = [privatize_subset_selection_u8, privatize_subset_selection_u16, NULL, NULL]
+
+
+cdef int load_sets(set_selection *p, uint32_t positions, uint32_t own, uint32_t size, uint32_t threshold, uint64_t heads,
+                   up_to) except -1:
+    """Fill the struct of both forms of set selection."""
+    if not (1 <= own <= <uint32_t>MAX_OWN and 2 * own <= positions <= 65536 and 1 <= size <= positions - own
+            and 1 <= threshold <= min(own, size)):
+        raise ValueError("the sets do not fit the kernel")
+    memset(p, 0, sizeof(set_selection))
+    p.heads, p.positions, p.own, p.size, p.threshold = heads, positions, own, size, threshold
+    for i, count in enumerate(up_to):
+        p.up_to[i] = p.reports = count
+    return 0
+
+
+cdef class SetSelection(BitKernel):
+    """Sets of `size` of `positions` positions, at least `threshold` of them among those of the record with probability `heads` /
+    2^64. `up_to` holds the numbers of sets with at most 0, 1, ... positions of a record; it is empty if they exceed 63 bits."""
+    cdef set_selection p
+
+    def __init__(self, uint32_t positions, uint32_t own, uint32_t size, uint32_t threshold, uint64_t heads, up_to: Sequence[int],
+                 uint32_t density):
+        load_sets(&self.p, positions, own, size, threshold, heads, up_to)
+        if density >= 64:
+            raise ValueError("the sets do not fit the kernel")
+        self.p.density = density
+        set_selection_plan(&self.p)
+        self.params = &self.p
+        self.configure_bits(positions)
+        self.items = own
+        self.rows = set_selection_rows(&self.p)
+        self.by_size = [NULL, privatize_set_selection_u16, NULL, NULL]
+
+
+cdef class SetPosition(CodeKernel):
+    """One of `positions` positions, which is among those of the record with probability `heads` / 2^64."""
+    cdef set_selection p
+
+    def __init__(self, uint32_t positions, uint32_t own, uint64_t heads):
+        load_sets(&self.p, positions, own, 1, 1, heads, ())
+        self.params = &self.p
+        self.configure_counts(positions)
+        self.items = own
+        if positions <= 256:
+            self.report_size = 1
+            self.by_size = [NULL, privatize_set_codes_u8, NULL, NULL]
+            self.tally_by_size = [NULL, tally_codes_u8, NULL, NULL]
+        else:
+            self.report_size = 2
+            self.by_size = [NULL, privatize_set_codes_u16, NULL, NULL]
+            self.tally_by_size = [NULL, tally_codes_u16, NULL, NULL]
 
 
 cdef class LinfBall(BitKernel):

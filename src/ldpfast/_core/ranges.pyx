@@ -1,10 +1,10 @@
-"""Range checks of contiguous arrays."""
+"""Range checks of contiguous arrays, and the positions of the ones of rows."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint64_t
 
 from ldpfast._core.kernels cimport (
     first_code_outside, first_norm_outside_f32, first_norm_outside_f64, first_outside_f32, first_outside_f64,
-    first_set_of_other_size, row_norm_f64,
+    first_set_of_other_size, row_norm_f64, set_positions,
 )
 
 
@@ -67,3 +67,16 @@ def first_invalid_set(const uint8_t[:, ::1] rows, size_t size) -> int:
         with nogil:
             first = first_set_of_other_size(&rows[0, 0], n, rows.shape[1], size)
     return -1 if first == n else first
+
+
+def fill_positions(const uint8_t[:, ::1] rows, size_t k, uint16_t[:, ::1] out) -> None:
+    """Write the positions of the ones of rows of k numbers, or of k packed bits, to `out`, and fillers from k on behind them.
+
+    The last position of a row with other numbers than 0 and 1, or with too many ones, is 65535. The time does not depend on the rows.
+    """
+    cdef size_t n = rows.shape[0], width = rows.shape[1]
+    if n != <size_t>out.shape[0] or not 1 <= k <= 65536 or not out.shape[1] or (width != k and width != (k + 7) // 8):
+        raise ValueError("rows and positions do not fit together")
+    if n:
+        with nogil:
+            set_positions(&rows[0, 0], n, k, out.shape[1], width != k, &out[0, 0])
