@@ -12,7 +12,7 @@
 #include "random/digits.h"
 #include "random/uniform_sets.h"
 
-enum { MAX_OWN = 256, MAX_LISTED = 16, UNROLL_WORDS = 1000 }; /* positions of a record; members of a short set */
+enum { MAX_OWN = 256, MAX_LISTED = 16 }; /* positions of a record; members of a short set */
 
 typedef struct {
     uint64_t heads;             /* of 2^64 words: the report has at least `threshold` of the person's positions */

@@ -118,16 +118,18 @@ static int NAME(set_selection_u16)(const void *params, stream_key *key, uint64_t
         stream bits = stream_open(key, STREAM_SET_BITS, block);
         NAME(draw_bits)(p->density, &bits, set, n * words);
     }
-    switch (words == 1 ? p->own : words == 2 ? UNROLL_WORDS : 0) { /* loops of known lengths are unrolled */
-    case 2:
-        return NAME(report_sets)(p, records, n, 1, 2, &coins, &indices, set, reports);
-    case 3:
-        return NAME(report_sets)(p, records, n, 1, 3, &coins, &indices, set, reports);
-    case 4:
-        return NAME(report_sets)(p, records, n, 1, 4, &coins, &indices, set, reports);
-    case UNROLL_WORDS:
+    if (words == 1) /* loops of known lengths are unrolled */
+        switch (p->own) {
+        case 2:
+            return NAME(report_sets)(p, records, n, 1, 2, &coins, &indices, set, reports);
+        case 3:
+            return NAME(report_sets)(p, records, n, 1, 3, &coins, &indices, set, reports);
+        case 4:
+            return NAME(report_sets)(p, records, n, 1, 4, &coins, &indices, set, reports);
+        default:
+            return NAME(report_sets)(p, records, n, 1, p->own, &coins, &indices, set, reports);
+        }
+    if (words == 2)
         return NAME(report_sets)(p, records, n, 2, p->own, &coins, &indices, set, reports);
-    default:
-        return NAME(report_sets)(p, records, n, words, p->own, &coins, &indices, set, reports);
-    }
+    return NAME(report_sets)(p, records, n, words, p->own, &coins, &indices, set, reports);
 }
