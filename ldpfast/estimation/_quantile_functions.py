@@ -109,5 +109,4 @@ def median(
     >>> bool(abs(estimate.value - 24_343) < 2_000)
     True
     """
-    problem = MedianSGD(epsilon, lower=lower, upper=upper, n=people(x), spacing=spacing)
-    return problem.run(x, rng=rng, clip=clip, rounded=rounded)
+    return quantile(x, 0.5, epsilon, lower=lower, upper=upper, spacing=spacing, rng=rng, clip=clip, rounded=rounded)
