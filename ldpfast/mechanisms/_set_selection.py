@@ -385,8 +385,8 @@ class SetSelectionLaw(Law):
     def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         """Return the number of reports with each position.
 
-        The number of own positions in a report has the same distribution for all records. Given it, the own positions are a
-        uniform set of the own ones, and the others a uniform set of the others.
+        The number of positions of a record in its report has the same distribution for all records. Given that number, they
+        are a uniform subset of the record, and the rest of the report is a uniform subset of the positions outside of it.
         """
         d, m = self.design.positions, self.design.own
         z = self.design.size
