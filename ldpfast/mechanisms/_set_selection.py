@@ -393,7 +393,7 @@ class SetSelectionLaw(Law):
         own_counts = multinomial(generator, people, [float(p) for p in self.moments.counts])
         state = np.zeros(d, np.int64)
         numbers = np.arange(m + 1)
-        for column, ones in enumerate(ones_by_column(generator, np.ascontiguousarray(own_counts.T), m)):
+        for column, ones in enumerate(ones_by_column(generator, own_counts.T.copy(), m)):
             np.add.at(state, records[:, column].astype(np.intp), ones)
         others = np.zeros((d - m + 1, len(records)), np.int64)
         reached = z - numbers

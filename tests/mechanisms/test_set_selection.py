@@ -495,6 +495,15 @@ def test_the_distribution_of_simulated_counts_is_that_of_reports():
     assert np.cov(drawn.T) / n == pytest.approx(covariance, abs=0.05)
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_simulated_reports_of_one_set_have_their_size(size):
+    mechanism = ldp.SetSelection(3, 2, 1.0, size=size)
+    for seed in range(20):
+        counts = ldp.simulate(mechanism, {frozenset({0, 2}): 2}, 2, rng=seed).counts
+        assert counts.sum() == 2 * size
+        assert counts.max() <= 2
+
+
 def test_records_of_the_domain_ascend():
     domain = Sets(5, 3, optional=True)
     records, single = domain.records([{4, 0}, set(), None, [2, 1, 3]])
