@@ -265,12 +265,13 @@ class SetSelection(Mechanism):
         self._set_chosen(size=self.size, threshold=self.threshold)
         design = best_design(k, most, epsilon, optional, self.size, self.threshold)
         coin = _coins.of_set(epsilon, design.inside, design.outputs)
-        law = SetSelectionLaw(k, optional, design, coin)
+        domain = Sets(k, most, optional)
+        law = SetSelectionLaw(domain, design, coin)
         line = Debiasing.of(law.moments.own, law.moments.other)
         self._set(k=k, most=most, epsilon=epsilon, optional=optional, size=design.size, threshold=design.threshold)
         self.define(
             epsilon_realized=coin.epsilon_realized,
-            domain=Sets(k, most, optional),
+            domain=domain,
             report=law.report,
             debiasing=SupportDebiasing(k, law.supported, law.options, line) if design.size == 1 else line,
             kernel=law.kernel(),
@@ -308,8 +309,7 @@ class SetSelection(Mechanism):
 class SetSelectionLaw(Law):
     """The distribution of a set of positions, which probably has at least some of those of the record."""
 
-    k: int
-    optional: bool
+    domain: Sets
     design: SetDesign
     coin: _coins.SetCoin
 
@@ -322,7 +322,11 @@ class SetSelectionLaw(Law):
     def report(self) -> Format:
         """Format of the reports."""
         design = self.design
-        return Codes(design.positions) if design.size == 1 else Bits(design.positions, ones=design.size, leading=self.k)
+        return (
+            Codes(design.positions)
+            if design.size == 1
+            else Bits(design.positions, ones=design.size, leading=self.domain.k)
+        )
 
     def kernel(self) -> Any:
         """Return the compiled kernel."""
@@ -335,11 +339,11 @@ class SetSelectionLaw(Law):
 
     def supported(self, codes: AnyArray) -> Any:
         """Return which options the codes support."""
-        return codes[:, np.newaxis] == np.arange(self.k)
+        return codes[:, np.newaxis] == np.arange(self.domain.k)
 
     def options(self, counts: Any) -> Any:
         """Return the counts of the options among those of all positions."""
-        return counts[..., : self.k]
+        return counts[..., : self.domain.k]
 
     def sizes(self, counts: AnyArray, n: int, line: Debiasing) -> tuple[Floats, Floats]:
         """Return the distribution of the number of ticks and its covariance matrix, from the counts of all positions.
@@ -347,10 +351,10 @@ class SetSelectionLaw(Law):
         Filler number r is in a record if it has at most `most` - r ticks. Its share and that of the next one differ by the
         share of the sets with `most` - r ticks.
         """
-        m, k = self.design.own, self.k
+        m, k = self.design.own, self.domain.k
         share = np.asarray(line(counts[k:] / n), np.float64)
         both = np.minimum.outer(share, share)  # a later filler implies the earlier ones
-        if self.optional:  # a missing set has its own position, and all fillers but the last
+        if self.domain.optional:  # a missing set has its own position, and all fillers but the last
             both[-1, :-1] = both[:-1, -1] = share[-1]
             both[-1, m - 1] = both[m - 1, -1] = 0.0
             both[-1, -1] = share[-1]
@@ -364,7 +368,7 @@ class SetSelectionLaw(Law):
                 step[s, m - s] -= 1
         value = step @ share
         value[m] += 1
-        if self.optional:  # a missing set has all fillers but the last, and no ticks
+        if self.domain.optional:  # a missing set has all fillers but the last, and no ticks
             step[1, -1] -= 1
             missing = share[-1]
             value[1] -= missing
@@ -375,8 +379,7 @@ class SetSelectionLaw(Law):
         return value, step @ covariance @ step.T / n
 
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
-        domain = Sets(self.k, self.design.own, self.optional)
-        return np.asarray(decoding.line.variance(domain.ticks(records).astype(np.float64)))
+        return np.asarray(decoding.line.variance(self.domain.ticks(records).astype(np.float64)))
 
     def two_level(self) -> TwoLevel:
         design, coin = self.design, self.coin
@@ -410,26 +413,26 @@ class SetSelectionLaw(Law):
         """Return the channel from sets, ordered by their bits, the missing one last; reports by their code or their bits."""
         d, m = self.design.positions, self.design.own
         z = self.design.size
-        inputs = sum(math.comb(self.k, size) for size in range(m + 1)) + self.optional
+        inputs = sum(math.comb(self.domain.k, size) for size in range(m + 1)) + self.domain.optional
         outputs = d if z == 1 else 1 << d
         if inputs * outputs > CHANNEL_ENTRIES:
             return None
         inside = self.coin.heads * (self.design.outputs - self.design.inside)
         outside = ((1 << self.coin.bits) - self.coin.heads) * self.design.inside
+        sets = [(sum(1 << member for member in members), members) for members in combinations(range(d), z)]
         rows = []
         for record in self._records():
             row = [0] * outputs
-            for members in combinations(range(d), z):
-                code = members[0] if z == 1 else sum(1 << member for member in members)
-                row[code] = inside if len(record.intersection(members)) >= self.design.threshold else outside
+            for bits, members in sets:
+                enough = len(record.intersection(members)) >= self.design.threshold
+                row[members[0] if z == 1 else bits] = inside if enough else outside
             rows.append(row)
         return rows
 
     def _records(self) -> Iterator[set[int]]:
         """Yield the positions of all records."""
-        k, m = self.k, self.design.own
-        sets = [options for size in range(m + 1) for options in combinations(range(k), size)]
-        for options in sorted(sets, key=lambda options: sum(1 << option for option in options)):
-            yield {*options, *range(k, k + m - len(options))}
-        if self.optional:
-            yield set(range(k, k + m - 1)) | {k + m}
+        options = range(self.domain.k)
+        sets: list[Any] = [set(chosen) for size in range(self.design.own + 1) for chosen in combinations(options, size)]
+        sets.sort(key=lambda chosen: sum(1 << option for option in chosen))
+        records, _ = self.domain.records([*sets, *([None] if self.domain.optional else [])])
+        yield from map(set, records.tolist())
