@@ -286,7 +286,14 @@ def test_cycles_with_imports_for_types(imports):
     """Two groups are left: an estimate and its comparisons, an answer and its tests, which return each other's objects."""
     assert cycles(imports) == [
         ["results._differences", "results._estimate", "results._joined"],
-        ["survey._answers", "survey._columns", "survey._cross", "survey._hypotheses", "survey._questions"],
+        [
+            "survey._answer_forms",
+            "survey._answers",
+            "survey._columns",
+            "survey._cross",
+            "survey._hypotheses",
+            "survey._questions",
+        ],
     ]
 
 

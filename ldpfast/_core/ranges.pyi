@@ -3,6 +3,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+NO_SET: int
+INVALID_SET: int
+
 def first_invalid_number(x: NDArray[Any], lower: float, upper: float) -> int: ...
 def first_invalid_row(x: NDArray[Any], dim: int, least: float, most: float) -> int: ...
 def row_norms(x: NDArray[np.float64], norms: NDArray[np.float64]) -> None: ...

@@ -8,6 +8,7 @@ from .stream import Stream
 
 ROWS: int
 PARTS: int
+ROW_PARTS: int
 MISSING: int
 UNDECLARED: int
 FIRST_ROWS: NDArray[np.uint16]
@@ -33,6 +34,9 @@ class Column:
     def strings(self, first: int, n: int) -> NDArray[Any]: ...
 
 ENCODINGS: dict[str, int]
+JOINS: dict[str, int]
+
+def check_parts(parts: list[tuple[Any, ...]], items: int, item_bytes: int, join: int) -> None: ...
 
 class SurveyKernel:
     @property
@@ -42,7 +46,7 @@ class SurveyKernel:
     def __new__(
         cls,
         parts: list[tuple[str, int, bool, float, float, NDArray[Any] | None, int, int]],
-        items: list[tuple[tuple[int, ...], Kernel, int]],
+        items: list[tuple[tuple[int, ...], Kernel, int, str]],
         answers: int,
         thresholds: NDArray[Any],
     ) -> Self: ...

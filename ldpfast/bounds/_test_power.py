@@ -255,7 +255,7 @@ def _people_for_numbers(mechanism: Mechanism, effect: Any, alpha: float, power: 
     """Return the number of people with which the limits of a mean, or of a difference of two, exclude 0, at the worst."""
     from ..domains import Interval
     from ..results import Debiasing
-    from ..survey._planned_answer import planned_number
+    from ..survey._answer_precision import planned_number
 
     difference = _check.positive("effect", effect)
     if not isinstance(mechanism.domain, Interval):

@@ -14,7 +14,7 @@ from .._core import ranges
 from .._typing import AnyArray
 from ._domain import Domain
 
-INVALID = 65535  # last number of a converted record that is not valid
+MISSING, INVALID = ranges.NO_SET, ranges.INVALID_SET  # last positions of converted records that are not valid
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Sets(Domain):
         sizes = np.fromiter(map(len, parts), np.int64, len(parts))
         people = np.repeat(np.arange(len(parts)), sizes)
         options = np.fromiter((option for part in parts for option in part), np.int64, len(people))
-        valid = np.full(len(parts), True) if self.optional else ~missing
+        valid = np.full(len(parts), True)
         inside = (options >= 0) & (options < self.k)
         valid[people[~inside]] = False
         people, options = people[inside], options[inside]
@@ -127,10 +127,7 @@ class Sets(Domain):
         people, options = people[order], options[order]
         repeated = np.flatnonzero((np.diff(people) == 0) & (np.diff(options) == 0))
         valid[people[repeated]] = False
-        found = self._positions(len(parts), people, options.astype(np.uint16), valid)
-        if self.optional:
-            found[missing, -1] = self.k + self.most
-        return found
+        return self.rows(people, options, missing, valid)
 
     def _options(self, value: Any) -> Sequence[int]:
         """Return the options of one set."""
@@ -147,15 +144,30 @@ class Sets(Domain):
             )
         return [int(option) if -1 <= option <= self.k else -1 for option in options]
 
-    def _positions(
-        self, n: int, people: NDArray[np.intp], options: NDArray[np.uint16], valid: NDArray[np.bool_]
+    def rows(
+        self, people: NDArray[np.intp], options: AnyArray, missing: NDArray[np.bool_], valid: NDArray[np.bool_]
     ) -> NDArray[np.uint16]:
-        """Return rows of positions from pairs of a person and an option, in ascending order."""
-        sizes = np.bincount(people, minlength=n)
+        """Return rows of positions from different pairs of a person and an option, in ascending order.
+
+        Parameters
+        ----------
+        people, options : ndarray of int
+            Numbers of the people who chose an option, and of the options.
+        missing, valid : ndarray of bool, shape (n,)
+            Whose sets are missing, and whose are valid. More than `most` options are never valid.
+
+        Returns
+        -------
+        rows : ndarray of uint16, shape (n, most)
+            The last position of a row is `INVALID` if it is not valid, and `MISSING` if a set is missing and needed.
+        """
+        options = options.astype(np.uint16)
+        sizes = np.bincount(people, minlength=len(valid))
         place = np.arange(len(people)) - (np.cumsum(sizes) - sizes)[people]
         out: NDArray[np.uint16] = np.maximum(self.k + np.arange(self.most) - sizes[:, np.newaxis], 0).astype(np.uint16)
         fits = place < self.most
         out[people[fits], place[fits]] = options[fits]
+        out[missing, -1] = self.k + self.most if self.optional else MISSING
         out[(sizes > self.most) | ~valid, -1] = INVALID
         return out
 
@@ -171,7 +183,7 @@ class Sets(Domain):
         return int(bad[0]) if len(bad) else -1
 
     def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
-        return np.asarray(records[:, -1] == INVALID)
+        return np.asarray(records[:, -1] >= MISSING)
 
     def clip(self, records: AnyArray) -> AnyArray:
         """Return the records unchanged: ``clip=True`` is refused, because sets have no nearest one."""

@@ -6,18 +6,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..mechanisms import Mechanism, SketchResponse, Window
-from ._columns import QuestionColumn
-from ._mechanisms import RARE, for_symbols, of_string
+from ..mechanisms import Mechanism, Window
+from ._answer_forms import AnswerForm
 
 WORDS = 1 << 32  # random words that choose one question
 
-MechanismMaker = Callable[[list[QuestionColumn]], Mechanism]  # for the columns that an answer combines
+MechanismMaker = Callable[[AnswerForm], Mechanism]
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,9 @@ class Item:
     name : str
         Name of the question.
     parts : tuple of str
-        Names of one or two declared questions that it combines.
+        Names of the declared questions that it combines.
+    form : AnswerForm
+        How their columns make a record and an answer.
     tickets : int
         Weight of the question among those that a person can be asked.
     weight : Fraction
@@ -38,6 +38,7 @@ class Item:
 
     name: str
     parts: tuple[str, ...]
+    form: AnswerForm
     tickets: int
     weight: Fraction
 
@@ -48,14 +49,10 @@ def epsilon_per_answer(epsilon: float, answers: int) -> float:
     return each if Fraction(each) * answers <= Fraction(epsilon) else math.nextafter(each, 0)
 
 
-def mechanism_for(parts: list[QuestionColumn], epsilon: float) -> Mechanism:
-    """Return the mechanism for an answer that combines one or two questions."""
-    return parts[0].mechanism(epsilon) if len(parts) == 1 else for_symbols(math.prod(part.k for part in parts), epsilon)
-
-
 def maker(epsilon: float, answers: int) -> MechanismMaker:
     """Return the function that makes the mechanism of each of several answers, with a part of epsilon."""
-    return partial(mechanism_for, epsilon=epsilon_per_answer(epsilon, answers))
+    each = epsilon_per_answer(epsilon, answers)
+    return lambda form: form.mechanism(each)
 
 
 def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
@@ -69,7 +66,7 @@ def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
     return np.array(limits[:-1], np.uint32)
 
 
-def variance_of_answer(mechanism: Mechanism, parts: list[QuestionColumn]) -> float:
+def variance_of_answer(mechanism: Mechanism, form: AnswerForm) -> float:
     """Return the variance of one decoded answer for the choice of a number of answers: all symbols have equal shares.
 
     "No answer" counts as a symbol. For means, it is in units of the squared length of the interval. The choice is part of the
@@ -78,15 +75,15 @@ def variance_of_answer(mechanism: Mechanism, parts: list[QuestionColumn]) -> flo
     if isinstance(mechanism, Window):
         length = mechanism.upper - mechanism.lower
         return float(mechanism.variance(mechanism.lower + length / 2)) / length**2 + 0.25
-    if isinstance(mechanism, SketchResponse):
-        return float(of_string(mechanism, RARE))
-    return float(mechanism.debiasing.variance(1 / math.prod(part.k for part in parts)))  # type: ignore[union-attr]
+    if not form.has_symbols:
+        return form.expected_variance(mechanism)
+    return float(mechanism.debiasing.variance(1 / form.k))  # type: ignore[union-attr]
 
 
-def best_answers(items: list[Item], columns: dict[str, QuestionColumn], epsilon: float) -> int:
+def best_answers(items: list[Item], epsilon: float) -> int:
     """Return the number of answers per person with the smallest sum of variances; the smallest number among equals."""
     numbers = range(1, len(items) + 1)
-    return min(numbers, key=lambda m: sum(answer_variances(items, columns, maker(epsilon, m), m)))
+    return min(numbers, key=lambda m: sum(answer_variances(items, maker(epsilon, m), m)))
 
 
 def share_asked(items: list[Item], item: Item, answers: int) -> float:
@@ -94,17 +91,14 @@ def share_asked(items: list[Item], item: Item, answers: int) -> float:
     return float(item.weight) if answers == 1 else answers / len(items)
 
 
-def answer_variances(
-    items: list[Item], columns: dict[str, QuestionColumn], make: MechanismMaker, answers: int
-) -> list[float]:
+def answer_variances(items: list[Item], make: MechanismMaker, answers: int) -> list[float]:
     """Return the variance of each estimate times the number of people; infinite where no coin can certify epsilon."""
     found = []
     for item in items:
-        parts = [columns[name] for name in item.parts]
         try:
-            mechanism = make(parts)
+            mechanism = make(item.form)
         except ValueError:
             found.append(math.inf)
             continue
-        found.append(variance_of_answer(mechanism, parts) / share_asked(items, item, answers))
+        found.append(variance_of_answer(mechanism, item.form) / share_asked(items, item, answers))
     return found

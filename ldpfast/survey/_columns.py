@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from .._core.survey import ROWS, Column
 from .._typing import AnyArray, Floats
 from ..mechanisms import Mechanism
-from ..reports import Counted
 from ..results import Estimate
+from ._answer_forms import AnswerForm
 from ._answers import Answer, estimate_fields
 from ._mechanisms import for_symbols
 from ._shares import Shares
@@ -23,19 +23,8 @@ from ._weighted_sums import Cells, WeightedSums
 LISTED_LABELS = 12  # of a question on pages that people read
 
 
-class Found(Protocol):
-    """What reports say about a question without declared symbols."""
-
-    @property
-    def numbers(self) -> int:
-        """How many numbers are reported about the question."""
-
-    def answer(self, numbers: int) -> Answer:
-        """Return the answer; `numbers` are reported by the whole survey."""
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class QuestionColumn(ABC):
+class QuestionColumn(AnswerForm):
     """What a question that one column answers holds: how a cell becomes a symbol, and the shares of symbols an answer.
 
     Attributes
@@ -52,10 +41,6 @@ class QuestionColumn(ABC):
         Number of steps between the values to which numbers are rounded first; 0 where they are not.
     row_bytes : int
         Bytes of a string in the form of the kernel; 0 where cells are symbols or numbers.
-    collision_variance : float
-        Variance of a share that does not decrease with the number of people; 0 where reports have no hash functions.
-    has_symbols : bool
-        Whether there are declared symbols, whose shares are the answer; otherwise `found` makes it.
     scalar : bool
         Whether the answer is one number.
     quantity : str
@@ -74,12 +59,16 @@ class QuestionColumn(ABC):
     steps: int = 0
     row_bytes: int = 0
     collision_variance: float = 0.0
-    has_symbols: ClassVar[bool] = True
     scalar: ClassVar[bool] = False
     quantity: ClassVar[str] = "share"
     encoding: ClassVar[str] = "symbol"
     outside: ClassVar[str] = "holds another value"
     clipped: ClassVar[str] = 'undeclared categories count as "no answer"'
+
+    @property
+    def columns(self) -> tuple[QuestionColumn, ...]:
+        """The column itself."""
+        return (self,)
 
     @property
     def k(self) -> int:
@@ -119,6 +108,11 @@ class QuestionColumn(ABC):
     def length(self) -> float:
         """Length of the range, the unit of the variances of a plan."""
         return self.range[1] - self.range[0]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the reported numbers."""
+        return "share" if self.quantity != "mean" else f"mean in [{self.range[0]:g}, {self.range[1]:g}]"
 
     @abstractmethod
     def describe(self) -> str:
@@ -187,11 +181,11 @@ class QuestionColumn(ABC):
         cell is invalid.
         """
 
-    def encoded(self, cells: AnyArray, keys: AnyArray, part: int) -> NDArray[np.int64]:
-        """Return the symbols of canonical values, for a part of an answer with a personal key."""
+    def encoded(self, cells: AnyArray, keys: AnyArray, part: int) -> AnyArray:
+        """Return the symbols of canonical values, or rows, for a part of an answer with a personal key."""
         return np.asarray(cells, np.int64)
 
-    def symbol_shares(self, cells: AnyArray) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    def symbol_shares(self, cells: AnyArray) -> tuple[AnyArray, AnyArray, Floats]:
         """Return two symbols of each canonical value, and the probability of the second, which is 0 without random rounding."""
         symbols = self.encoded(cells, np.zeros(0), 0)
         return symbols, symbols, np.zeros(len(symbols))
@@ -247,7 +241,6 @@ class QuestionColumn(ABC):
     # Mechanism and answer ---------------------------------------------------------------------------------------------
 
     def mechanism(self, epsilon: float) -> Mechanism:
-        """Return the mechanism for an answer to this question alone."""
         return for_symbols(self.k, epsilon)
 
     @property
@@ -271,10 +264,6 @@ class QuestionColumn(ABC):
             How many numbers the whole survey reports.
         """
         return Answer(**self.answer_fields(shares, numbers))
-
-    def found(self, mechanism: Mechanism, counted: Counted) -> Found:
-        """Return what reports by the mechanism say, for a question without declared symbols."""
-        raise TypeError(f"a {type(self).__name__} has declared symbols")
 
     def among_answers(self, shares: Shares, sums: WeightedSums) -> Estimate[Any]:
         """Return sums of the shares, among the people who answered if the question is optional."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +9,9 @@ import numpy as np
 
 from .._warnings import warn
 from ..reports import Counted, recipe_of
+from ._answer_forms import Found
 from ._answers import Answer
 from ._answers_per_person import Item
-from ._columns import Found
-from ._cross import CrossAnswer
 from ._group_weights import GroupWeights
 from ._mechanisms import uses_numbers
 from ._pooled import pooled
@@ -54,15 +51,14 @@ def conclude(
         (mechanism, Counted([state], n if np.all(n) else np.maximum(n, 1)))
         for mechanism, state, n in zip(layout.mechanisms, states[2:], asked_of, strict=True)
     ]
-    columns = [layout.declared[item.parts[0]] for item in layout.items]
-    texts = [item.name for item, column in zip(layout.items, columns, strict=True) if not column.has_symbols]
+    texts = [item.name for item in layout.items if not item.form.has_symbols]
     found: dict[str, Found] = {}
     if weights is None:
-        each = zip(layout.items, columns, counters, strict=True)
-        found = {item.name: column.found(*count) for item, column, count in each if not column.has_symbols}
+        each = zip(layout.items, counters, strict=True)
+        found = {item.name: item.form.found(*count) for item, count in each if not item.form.has_symbols}
     elif texts:
         _warn_unweighted(texts, layout)
-    numbers = sum(_numbers_of(layout, item) for item in layout.items if item.name not in texts)
+    numbers = sum(item.form.numbers for item in layout.items if item.form.has_symbols)
     numbers += sum(search.numbers for search in found.values())
     shares = {
         item.name: Shares.of(*counter)
@@ -76,21 +72,19 @@ def conclude(
         shares = {item.name: adjust(q, shares[item.name]) for q, item in enumerate(layout.items)}
     answers: dict[str, Answer] = {}
     for item, counter, n in zip(layout.items, counters, asked_of, strict=True):
-        parts = [layout.declared[part] for part in item.parts]
         known: Shares | None = None
-        if len(parts) > 1:
-            answers[item.name] = CrossAnswer.of(item.parts, parts, shares[item.name], numbers)
-        elif item.name in texts:
+        if item.name in texts:
             if item.name not in found:
                 continue
             answers[item.name] = found[item.name].answer(numbers)
         elif item.name in shares:
-            known = _pooled(layout, item.name, shares, together, asked_of) if is_pooled else None
-            answers[item.name] = parts[0].answer(known or shares[item.name], numbers)
+            if is_pooled and len(item.parts) == 1:
+                known = _pooled(layout, item.name, shares, together, asked_of)
+            answers[item.name] = item.form.answer(known or shares[item.name], numbers)
         else:
             mean = recipe_of(counter[0]).mean(counter[1])
             mean = mean if weights is None else weights.mean(mean)
-            answers[item.name] = Answer.of_number(mean, parts[0].range, numbers)
+            answers[item.name] = Answer.of_number(mean, item.form.columns[0].range, numbers)
         if known is None and not np.all(n):
             answers[item.name] = answers[item.name].without_answers(np.equal(n, 0))
     asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if layout.answers == 1 else None
@@ -127,13 +121,3 @@ def _pooled(
     if len(sources) < 2 and (not sources or layout.items[places[0]].name == name):
         return None
     return pooled(sources, lambda i, j: together.get((min(places[i], places[j]), max(places[i], places[j])), 0))
-
-
-def _numbers_of(layout: SurveyRecipe, item: Item) -> int:
-    """Return how many numbers are reported about a question, with margins, conditional shares and quantile limits."""
-    parts = [layout.declared[part] for part in item.parts]
-    if len(parts) == 1:
-        return parts[0].numbers
-    sizes = [part.k for part in parts]
-    tables = (table for count in range(2, len(sizes) + 1) for table in itertools.combinations(sizes, count))
-    return sum((1 + len(table)) * math.prod(table) for table in tables) + sum(sizes) + sum(p.functions for p in parts)

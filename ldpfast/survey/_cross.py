@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -13,10 +14,13 @@ from numpy.typing import NDArray
 from .._core.survey import PARTS
 from .._plots import axes, draw_matrix, text_of
 from .._table import Table, decimals
+from ..mechanisms import Mechanism
 from ..results import TestResult
+from ._answer_forms import AnswerForm
 from ._answers import NO_ANSWER, Answer, answer_like, estimate_fields
 from ._columns import QuestionColumn
 from ._hypotheses import independence
+from ._mechanisms import for_symbols
 from ._questions import SurveyQuestion
 from ._shares import Shares
 from ._weighted_sums import Cells
@@ -83,8 +87,41 @@ class Cross(SurveyQuestion):
     def _parts_of(self, name: str) -> tuple[str, ...]:
         return self.parts
 
+    def _form(self, columns: Sequence[QuestionColumn]) -> AnswerForm:
+        return CrossForm(self.parts, tuple(columns))
+
     def __repr__(self) -> str:
         return f"Cross({', '.join(map(repr, self.parts))})"
+
+
+@dataclass(frozen=True, eq=False)
+class CrossForm(AnswerForm):
+    """An answer to several questions at once: the symbols are the cells of their table, in C order."""
+
+    names: tuple[str, ...]
+    parts: tuple[QuestionColumn, ...]
+
+    @property
+    def columns(self) -> tuple[QuestionColumn, ...]:
+        return self.parts
+
+    @property
+    def k(self) -> int:
+        return math.prod(part.k for part in self.parts)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers are reported, with all margins and conditional shares."""
+        sizes = [part.k for part in self.parts]
+        tables = (table for count in range(2, len(sizes) + 1) for table in itertools.combinations(sizes, count))
+        shares = sum((1 + len(table)) * math.prod(table) for table in tables)
+        return shares + sum(sizes) + sum(part.functions for part in self.parts)
+
+    def mechanism(self, epsilon: float) -> Mechanism:
+        return for_symbols(self.k, epsilon)
+
+    def answer(self, shares: Shares, numbers: int) -> CrossAnswer:
+        return CrossAnswer.of(self.names, self.parts, shares, numbers)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

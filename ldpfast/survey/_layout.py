@@ -89,15 +89,16 @@ class SurveyLayout:
         # whose mechanism takes numbers where tables have symbols.
         columns = list(declared)
         parts = [question.kernel_part() for question in declared.values()]
-        asked: list[tuple[tuple[int, ...], Any, int]] = []
+        asked: list[tuple[tuple[int, ...], Any, int, str]] = []
         for item, mechanism in zip(items, mechanisms, strict=True):
             places = tuple(columns.index(part) for part in item.parts)
             if uses_numbers(mechanism):  # such a mean has another encoding in tables
                 places = (len(parts),)
                 columns.append(item.name)
                 parts.append(("number", *declared[item.name].kernel_part()[1:]))
-            width = declared[item.parts[0]].row_bytes or mechanism.domain.kernel_dtype(np.zeros(0)).itemsize
-            asked.append((places, _kernel_of(mechanism), width))
+            domain = mechanism.domain
+            record_bytes = (domain.width or 1) * domain.kernel_dtype(np.zeros(0)).itemsize
+            asked.append((places, _kernel_of(mechanism), record_bytes, item.form.join))
         thresholds = _answers_per_person.thresholds([item.weight for item in items])
         descriptions = [description(declared, *pair) for pair in zip(items, mechanisms, strict=True)]
         return cls(
@@ -145,7 +146,7 @@ class SurveyLayout:
 
     def is_rounded(self, q: int) -> bool:
         """Return whether different records can have the same symbol in the answer to an asked question."""
-        return any(self.declared[part].is_rounded for part in self.items[q].parts)
+        return self.items[q].form.is_rounded
 
     def loss_of_report(self, q: int) -> float:
         """Return what a report to an asked question adds to the loss of a ledger."""

@@ -11,6 +11,7 @@ from .._core.survey import Column
 from .._person_keys import PIECE_ROWS, PersonKeys, Persons, number_fields, value_fields
 from .._typing import AnyArray
 from ._layout import SurveyLayout
+from ._mechanisms import uses_numbers
 
 
 def person_answers(
@@ -60,15 +61,14 @@ def person_answers(
             ]
             fields = [fields_of(cell) for cell in cells]
             own = responder.own.derive(start, np.concatenate(fields, axis=1))
-            if asked_columns[0].row_bytes:
-                records: AnyArray = cells[0]
-            elif mechanism.domain.width is None and mechanism.domain.clips:  # the number itself is privatized
-                records = asked_columns[0].numbers_of(cells[0])
+            if uses_numbers(mechanism):  # the number itself is privatized
+                records: AnyArray = asked_columns[0].numbers_of(cells[0])
             else:
-                symbols = np.zeros(len(these), np.int64)
-                for part, (cell, column) in enumerate(zip(cells, asked_columns, strict=True)):
-                    symbols = symbols * column.k + column.encoded(cell, own, part)
-                records = symbols.astype(mechanism.domain.kernel_dtype(np.zeros(0)))
+                encoded = [
+                    column.encoded(cell, own, part)
+                    for part, (cell, column) in enumerate(zip(cells, asked_columns, strict=True))
+                ]
+                records = item.form.joined(encoded).astype(mechanism.domain.kernel_dtype(np.zeros(0)), copy=False)
             responder.respond(start, own, records, made[start : start + len(these)])
         reports.append(mechanism.report.pack(made))
     return reports, asked

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from .. import _check
 from .._limits import clopper_pearson
 from .._typing import Floats
-from ..mechanisms import Mechanism, SketchResponse, Window
-from ..mechanisms._best_mechanism import largest_variance
-from ..reports import Codes
 from ..results import BoundedSum, Debiasing, detectable_distance
-from ._columns import QuestionColumn
-from ._mechanisms import RARE, of_string
-from ._shares import Response
 
-SUM_ERROR = 1e-9  # of shares, from rounding
 POINTS = np.array([0.0, 0.5, 1.0])
 BISECTIONS = 60
 
@@ -106,6 +97,11 @@ class PlannedAnswer:
     line: Debiasing | None
     groups: int = 2
 
+    @classmethod
+    def of_shares(cls, variances: Floats, expected: Expected, asked: float) -> PlannedAnswer:
+        """Return the precision of a share with normal limits, from the variances of a decoded report for the `POINTS`."""
+        return cls(quadratic(variances), math.inf, expected, asked, 1, 0.0, None)
+
     @property
     def variance(self) -> float:
         """Largest variance of the answer, times the number of people."""
@@ -177,122 +173,7 @@ class PlannedAnswer:
         return max(max(high, 1 - low) for low, high in self.expected.ranges)
 
 
-def planned_answer(
-    mechanism: Mechanism, parts: Sequence[QuestionColumn], expected: Expected, asked: float
-) -> PlannedAnswer:
-    """Return the precision of the answer to a question that a share of the people is asked."""
-    if isinstance(mechanism, Window):
-        return replace(planned_number(mechanism), expected=expected, asked=asked * expected.response)
-    if isinstance(mechanism, SketchResponse):
-        variance = of_string(mechanism, POINTS)
-        return PlannedAnswer(_quadratic(variance), math.inf, expected, asked * expected.response, 1, 0.0, None)
-    line: Any = mechanism.debiasing
-    labels = math.prod(part.k for part in parts) if len(parts) > 1 else 1 if parts[0].scalar else len(parts[0].labels)
-    if len(parts) > 1 or not parts[0].optional:
-        known = line if labels == 1 else None
-        answering = asked * (1.0 if all(part.optional for part in parts) else expected.response)
-        return PlannedAnswer(
-            _quadratic(np.asarray(line.variance(POINTS))), math.inf, expected, answering, labels, 0.0, known
-        )
-    # A ratio N / D: the variance of N - s D over D^2, where N counts one label and D all of them. With the moments of a
-    # report, its weights 1 - s and -s have the sum 1 - s k, and the sum 0 if they are multiplied by the shares.
-    k = len(parts[0].labels)
-    share = POINTS
-    moments = Response.of(parts[0].k, line, mechanism.report).moments
-    own = moments.base * ((1 - share) ** 2 + share**2 * (k - 1)) + moments.pair * (1 - share * k) ** 2
-    variance = own / expected.response**2 + moments.slope * share * (1 - share) / expected.response
-    step = (line.one - line.zero) / expected.response if labels == 1 else 0.0
-    return PlannedAnswer(_quadratic(variance), math.inf, expected, asked, labels, step, None)
-
-
-def planned_number(mechanism: Mechanism, groups: int = 2) -> PlannedAnswer:
-    """Return the precision of a mean of numbers in an interval, for the worst population."""
-    low, high = mechanism.domain.range
-    length = high - low
-    line = mechanism.debiasing
-    worst = mechanism.worst_variance
-    step = 0.0
-    anything = Expected(((0.0, 1.0),), 1.0)
-    if isinstance(line, Debiasing):
-        place = Debiasing((line.zero - low) / length, (line.one - low) / length)
-        variance = np.asarray(place.variance(POINTS))
-        return PlannedAnswer(_quadratic(variance), math.inf, anything, 1.0, 1, 0.0, place, groups)
-    noise = np.array([worst / length**2, 0.0, 0.0])
-    if isinstance(mechanism, Window):
-        report = mechanism.report
-        assert isinstance(report, Codes)
-        decoded = mechanism.decode(np.arange(report.k).astype(report.dtype(np.dtype(np.float64))))
-        noise, step = (
-            np.array([largest_variance(mechanism) / length**2, 1.0, -1.0]),
-            float(decoded.max() - low) / length,
-        )
-    return PlannedAnswer(noise, worst / length**2, anything, 1.0, 1, step, None, groups)
-
-
-def _quadratic(values: Floats) -> Floats:
+def quadratic(values: Floats) -> Floats:
     """Return the coefficients of the quadratic function with some values at 0, 1/2 and 1."""
     start, middle, end = values.tolist()
     return np.array([start, 4 * middle - 3 * start - end, 2 * (start + end) - 4 * middle])
-
-
-# What a planner gives -------------------------------------------------------------------------------------------------
-
-
-def expectations(
-    names: Sequence[str], parts: Sequence[Sequence[QuestionColumn]], shares: Any, response: Any
-) -> list[Expected]:
-    """Return what is expected of every question, which combines some columns, from the arguments of a plan."""
-    given, responses = _by_name("shares", shares, names), _by_name("response", response, names, single=True)
-    found = []
-    for question, columns in zip(names, parts, strict=True):
-        rate = responses.get(question, 1.0)
-        name = f"response[{question!r}]" if isinstance(response, Mapping) else "response"
-        if not 0 < _check.real(name, rate) <= 1:
-            raise ValueError(f"{name} must be in (0, 1], got {rate!r}")
-        if question in given:
-            ranges = _ranges(f"shares[{question!r}]", columns, given[question])
-        else:
-            ranges = ((0.0, 1.0),) if columns[0].has_symbols else ((RARE, RARE),)
-        found.append(Expected(ranges, float(rate)))
-    return found
-
-
-def _by_name(name: str, given: Any, names: Sequence[str], *, single: bool = False) -> dict[str, Any]:
-    """Return what is given for some of the questions; for all of them, if a single number is allowed."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        if single:
-            return dict.fromkeys(names, given)
-        raise TypeError(f"{name} must be a mapping from questions to shares, got {type(given).__name__}")
-    for question in given:
-        if question not in names:
-            raise ValueError(f"{name} must be of the questions {', '.join(map(repr, names))}, got {question!r}")
-    return dict(given)
-
-
-def _ranges(name: str, parts: Sequence[QuestionColumn], given: Any) -> tuple[tuple[float, float], ...]:
-    """Return the intervals of shares that a planner gives for one question."""
-    labels = [str(label) for label in parts[0].labels] if len(parts) == 1 else []
-    if isinstance(given, Mapping):
-        given = {str(label): share for label, share in given.items()}
-        if sorted(given) != sorted(labels):
-            raise ValueError(f"{name} must have the labels {', '.join(labels)}, got {', '.join(given)}")
-        given = [given[label] for label in labels]
-    numbers = np.asarray(_check.numbers(name, _check.array(name, given)), np.float64)
-    low, high = parts[0].range if len(parts) == 1 and parts[0].quantity == "mean" else (0.0, 1.0)
-    single = len(parts) == 1 and (parts[0].scalar or not parts[0].has_symbols)
-    if numbers.ndim == 0:
-        if not low <= numbers <= high:
-            raise ValueError(f"{name} must be in [{low:g}, {high:g}], got {float(numbers)!r}")
-        place = (float(numbers) - low) / (high - low)
-        return ((place if single else 0.0, place),)
-    size = math.prod(len(part.labels) if len(parts) == 1 else part.k for part in parts)
-    if (len(parts) == 1 and parts[0].scalar and parts[0].quantity == "mean") or not parts[0].has_symbols:
-        raise ValueError(f"{name} must be one number, got shape {numbers.shape}")
-    if numbers.size != size:
-        raise ValueError(f"{name} must be one number or {size} shares, got shape {numbers.shape}")
-    if not (numbers >= 0).all() or abs(numbers.sum() - 1) > SUM_ERROR:
-        raise ValueError(f"{name} must be shares >= 0 with the sum 1, got the sum {float(numbers.sum())!r}")
-    known = numbers.ravel().tolist()
-    return tuple((share, share) for share in (known[-1:] if single else known))

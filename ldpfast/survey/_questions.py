@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 from .. import _check, _schema
 from .._described import Described
+from ._answer_forms import AnswerForm
 from ._columns import QuestionColumn
 
 HeldColumn = TypeVar("HeldColumn", bound=QuestionColumn)
@@ -30,6 +31,10 @@ class SurveyQuestion(Described, ABC):
     def _parts_of(self, name: str) -> tuple[str, ...]:
         """Return the names of the declared questions that the question with a name combines."""
         return (name,)
+
+    @abstractmethod
+    def _form(self, columns: Sequence[QuestionColumn]) -> AnswerForm:
+        """Return how the columns of these questions make a record and an answer."""
 
 
 class ColumnQuestion(SurveyQuestion):
@@ -62,6 +67,9 @@ class ColumnQuestion(SurveyQuestion):
         column = kind(optional=optional, column=name, describe_question=self._meaning, **values)
         self._set(_column=column)
         return column
+
+    def _form(self, columns: Sequence[QuestionColumn]) -> AnswerForm:
+        return self._column
 
     def _meaning(self) -> dict[str, Any]:
         """Return what fixes the meaning of an answer: everything but the name of the column."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -14,8 +13,8 @@ from .._described import from_dict as described
 from ..privacy import Guarantee
 from ..reports import Aggregator, Counted, recipe_of
 from . import _toml
+from ._answer_forms import AnswerForm
 from ._answers_per_person import MechanismMaker, epsilon_per_answer
-from ._columns import QuestionColumn
 from ._compare import SurveyComparison, compare_rounds
 from ._conclude import conclude
 from ._panel import Rounds
@@ -344,10 +343,10 @@ class SurveyRound(Survey):
     def _maker(self, epsilon: float, answers: int) -> MechanismMaker:
         permanent, once = epsilon_per_answer(epsilon, answers), epsilon_per_answer(self.round, answers)
 
-        def make(parts: list[QuestionColumn]) -> TwoResponses:
-            if not parts[0].has_symbols:
+        def make(form: AnswerForm) -> TwoResponses:
+            if not form.has_symbols:
                 raise ValueError("a Text has no permanent answer, and is not asked in rounds")
-            return TwoResponses(math.prod(part.k for part in parts), once, permanent=permanent)
+            return TwoResponses(form.k, once, permanent=permanent)
 
         return make
 

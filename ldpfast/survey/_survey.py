@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .. import _check, _coins, _schema
@@ -14,7 +13,7 @@ from ..mechanisms import Mechanism
 from ..privacy import Guarantee
 from ..reports import Aggregator, Counted, Label, Question
 from . import _answers_per_person, _survey_plan, _toml
-from ._answers_per_person import Item, MechanismMaker
+from ._answers_per_person import MechanismMaker
 from ._client import SurveyClient
 from ._client_table import check_optional, client_table
 from ._conclude import conclude
@@ -22,7 +21,7 @@ from ._ledger import Ledger
 from ._panel import Panel, Rounds, Series
 from ._questions import ColumnQuestion, SurveyQuestion, declared
 from ._result import SurveyResult
-from ._survey_arguments import checked_answers, checked_questions, checked_weights, mechanisms_of
+from ._survey_arguments import checked_answers, checked_questions, checked_weights, item_of, mechanisms_of
 from ._survey_people import SurveyPeople
 from ._survey_plan import SurveyPlan
 from ._survey_recipe import SurveyRecipe
@@ -130,7 +129,7 @@ class Survey(Question[SurveyResult]):
         weights = checked_weights(self.weights, questions)
         total, columns = sum(weights.values()), declared(questions)
         items = [
-            Item(name, question._parts_of(name), weights[name], Fraction(weights[name], total))
+            item_of(name, question, columns, weights[name], total)
             for name, question in questions.items()
             if weights[name]
         ]
@@ -141,10 +140,10 @@ class Survey(Question[SurveyResult]):
         turns = 1 if panel is None else panel.turns
         # The epsilon of a person is divided among turns and answers; the guarantee is the exact sum of the largest realized
         # losses.
-        answers = checked_answers(self.answers, items, columns, epsilon / turns)
+        answers = checked_answers(self.answers, items, epsilon / turns)
         if answers > 1 and len({item.weight for item in items}) > 1:
             raise ValueError(f"weights must be equal or 0 with answers={answers}, got {self.weights!r}")
-        mechanisms = mechanisms_of(items, columns, self._maker(epsilon, answers * turns))
+        mechanisms = mechanisms_of(items, self._maker(epsilon, answers * turns))
         realized = sorted((mechanism.epsilon_realized for mechanism in mechanisms.values()), reverse=True)
         series = Series.of(self.series, epsilon, answers, panel, self.wave, self._rounds())
         reports = turns if series.wave is None else 1

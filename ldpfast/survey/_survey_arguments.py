@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from .. import _check
@@ -64,28 +64,37 @@ def checked_weights(weights: Any, questions: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def checked_answers(answers: Any, items: list[Item], columns: dict[str, QuestionColumn], epsilon: float) -> int:
+def checked_answers(answers: Any, items: list[Item], epsilon: float) -> int:
     """Return the number of answers per person."""
     if answers == "all":
         return len(items)
     if answers == "auto":
         if len({item.weight for item in items}) > 1:
             return 1  # other numbers of answers have no weights
-        return _answers_per_person.best_answers(items, columns, epsilon)
+        return _answers_per_person.best_answers(items, epsilon)
     if isinstance(answers, str):
         raise ValueError(f"answers must be an integer, 'all' or 'auto', got {answers!r}")
     return _check.integer("answers", answers, 1, len(items))
 
 
-def mechanisms_of(items: list[Item], columns: dict[str, QuestionColumn], make: MechanismMaker) -> dict[str, Mechanism]:
+def item_of(
+    name: str, question: SurveyQuestion, columns: Mapping[str, QuestionColumn], tickets: int, total: int
+) -> Item:
+    """Return a question as people are asked it, with its number of all tickets."""
+    parts = question._parts_of(name)
+    return Item(name, parts, question._form([columns[part] for part in parts]), tickets, Fraction(tickets, total))
+
+
+def mechanisms_of(items: list[Item], make: MechanismMaker) -> dict[str, Mechanism]:
     """Return the mechanism of each item."""
     found = {}
     for item in items:
-        cells = math.prod(columns[part].k for part in item.parts)
-        if cells > MAX_CELLS:
-            raise ValueError(f"question {item.name!r} must have at most {MAX_CELLS} different answers, got {cells}")
+        if item.form.k > MAX_CELLS:
+            raise ValueError(
+                f"question {item.name!r} must have at most {MAX_CELLS} different answers, got {item.form.k}"
+            )
         try:
-            found[item.name] = make([columns[part] for part in item.parts])
+            found[item.name] = make(item.form)
         except ValueError as error:
             raise ValueError(f"question {item.name!r} cannot be asked with epsilon / answers: {error}") from error
     return found

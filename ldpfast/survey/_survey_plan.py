@@ -15,10 +15,9 @@ from .._plots import CURVES, LINES, MARKERS, draw_grid, figure, text_of
 from .._table import Table
 from .._typing import Floats
 from ..results import detectable_distance
+from ._answer_precision import expectations, planned_answer
 from ._answers_per_person import MechanismMaker, maker, share_asked
-from ._columns import QuestionColumn
-from ._mechanisms import RARE
-from ._planned_answer import Expected, PlannedAnswer, expectations, planned_answer
+from ._planned_answer import Expected, PlannedAnswer
 
 if TYPE_CHECKING:
     from ._survey_recipe import SurveyRecipe
@@ -259,15 +258,16 @@ def plan(recipe: SurveyRecipe, makers: Sequence[MechanismMaker], n: Any, goals: 
     `makers` make the mechanisms for 1, 2, ... answers per person.
     """
     names = tuple(recipe.names)
-    parts = parts_of(recipe)
+    forms = [item.form for item in recipe.items]
     answers = recipe.answers
-    lengths, expected = lengths_of(parts), expectations(names, parts, goals.shares, goals.response)
+    lengths = np.array([form.length for form in forms])
+    expected = expectations(names, forms, goals.shares, goals.response)
     here = [
-        planned_answer(mechanism, columns, each, share_asked(recipe.items, item, answers))
-        for item, mechanism, columns, each in zip(recipe.items, recipe.mechanisms, parts, expected, strict=True)
+        planned_answer(mechanism, item.form, each, share_asked(recipe.items, item, answers))
+        for item, mechanism, each in zip(recipe.items, recipe.mechanisms, expected, strict=True)
     ]
     variances = [
-        [answer.variance for answer in here] if m == answers else variances_of(recipe, make, m, parts, expected)
+        [answer.variance for answer in here] if m == answers else variances_of(recipe, make, m, expected)
         for m, make in enumerate(makers, 1)
     ]
     single = np.sqrt(np.array(variances).T) * lengths[:, np.newaxis]  # standard errors for one person
@@ -281,7 +281,7 @@ def plan(recipe: SurveyRecipe, makers: Sequence[MechanismMaker], n: Any, goals: 
             raise ValueError("n must be given unless compare has differences to be found")
         n = max(needed.values())
     n = _check.people("n", n)
-    collisions = np.array([columns[0].collision_variance for columns in parts])
+    collisions = np.array([form.collision_variance for form in forms])
     comparison = None
     if goals.compare:
         smallest = np.array([answer.smallest_difference(n, goals.alpha, goals.power) for answer in here])
@@ -292,48 +292,33 @@ def plan(recipe: SurveyRecipe, makers: Sequence[MechanismMaker], n: Any, goals: 
         np.sqrt(single**2 / n + collisions[:, np.newaxis]),
         answers,
         np.sqrt(np.array([answer.sampling for answer in here]) / n) * lengths,
-        tuple(unit_of(columns) for columns in parts),
+        tuple(form.unit for form in forms),
         comparison,
         None,
-        tuple(assumption(name, columns, goals.shares) for name, columns in zip(names, parts, strict=True)),
+        tuple(
+            "as expected" if name in (goals.shares or ()) else form.assumption()
+            for name, form in zip(names, forms, strict=True)
+        ),
         tuple(each.response for each in expected),
     )
-
-
-def parts_of(recipe: SurveyRecipe) -> list[list[QuestionColumn]]:
-    """Return the columns that each asked question combines."""
-    return [[recipe.declared[name] for name in item.parts] for item in recipe.items]
-
-
-def lengths_of(parts: Sequence[Sequence[QuestionColumn]]) -> Floats:
-    """Return the units of the variances of a plan: the lengths of the ranges of the answers."""
-    return np.array([columns[0].length if len(columns) == 1 else 1.0 for columns in parts])
 
 
 def variances_of(
     recipe: SurveyRecipe,
     make: MechanismMaker,
     answers: int,
-    parts: Sequence[list[QuestionColumn]],
     expected: Sequence[Expected],
 ) -> list[float]:
     """Return the variance of the answer to each question for one person; infinite where no coin can certify epsilon."""
     found = []
-    for item, columns, each in zip(recipe.items, parts, expected, strict=True):
+    for item, each in zip(recipe.items, expected, strict=True):
         try:
-            mechanism = make(columns)
+            mechanism = make(item.form)
         except ValueError:
             found.append(math.inf)
             continue
-        found.append(planned_answer(mechanism, columns, each, share_asked(recipe.items, item, answers)).variance)
+        found.append(planned_answer(mechanism, item.form, each, share_asked(recipe.items, item, answers)).variance)
     return found
-
-
-def assumption(name: str, parts: Sequence[QuestionColumn], shares: Any) -> str:
-    """Return for which answers a planned standard error holds."""
-    if shares is not None and name in shares:
-        return "as expected"
-    return "any answers" if parts[0].has_symbols else f"a string of {100 * RARE:g} % of people"
 
 
 def plan_waves(
@@ -343,7 +328,7 @@ def plan_waves(
 
     `epsilon` is that of all waves together.
     """
-    panel, parts = recipe.series.panel, parts_of(recipe)
+    panel, forms = recipe.series.panel, [item.form for item in recipe.items]
     assert panel is not None
     in_wave = None
     if n is not None:
@@ -352,9 +337,9 @@ def plan_waves(
             raise ValueError(f"n must be at least {-(-panel.waves // panel.turns)}, one person per wave, got {n}")
     one = plan(recipe, makers, in_wave, goals)
     people = -(-one.n * panel.waves // panel.turns) if n is None else int(n)
-    expected = expectations(recipe.names, parts, goals.shares, goals.response)
-    alone = variances_of(recipe, maker(epsilon / panel.waves, recipe.answers), recipe.answers, parts, expected)
-    split = np.sqrt(np.array(alone) / people) * lengths_of(parts)
+    expected = expectations(recipe.names, forms, goals.shares, goals.response)
+    alone = variances_of(recipe, maker(epsilon / panel.waves, recipe.answers), recipe.answers, expected)
+    split = np.sqrt(np.array(alone) / people) * [form.length for form in forms]
     pooled = one.expected / math.sqrt(panel.waves) if panel.turns == 1 else None
     return replace(one, waves=PlannedWaves(people, one.expected, math.sqrt(2) * one.expected, pooled, split))
 
@@ -379,14 +364,6 @@ def checked_differences(
                 f"compare[{name!r}] must be at most {most:g}, the largest possible difference of two groups, got {difference!r}"
             )
     return found
-
-
-def unit_of(parts: Sequence[QuestionColumn]) -> str:
-    """Return the unit of an answer."""
-    if len(parts) > 1 or parts[0].quantity != "mean":
-        return "share"
-    low, high = parts[0].range
-    return f"mean in [{low:g}, {high:g}]"
 
 
 # Panels ---------------------------------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from .._typing import AnyArray, Floats
 from ..mechanisms import Mechanism
 from ..mechanisms._draws import PeopleCounts, bincount, multinomial
 from ..reports import recipe_of
-from ._columns import QuestionColumn
+from ._answers_per_person import Item
 from ._layout import SurveyLayout
+from ._mechanisms import uses_numbers
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -56,8 +57,7 @@ def simulated(layout: SurveyLayout, frame: Any, n: int, generator: Generator) ->
         for place, pair in enumerate(layout.pairs):
             states[1][place] += count * (set(pair) <= set(chosen))
     for q, (item, mechanism) in enumerate(zip(layout.items, layout.mechanisms, strict=True)):
-        parts = [(layout.declared[name], cells[name]) for name in item.parts]
-        records, numbers = _records(parts, mechanism, people[q], generator)
+        records, numbers = _records(item, cells, mechanism, people[q], generator)
         if len(records):
             states[2 + q][...] = recipe_of(mechanism).draw(records, numbers, generator)
     return states
@@ -89,28 +89,23 @@ def _place(piece: Piece, row: int) -> str:
 
 
 def _records(
-    parts: list[tuple[QuestionColumn, AnyArray]], mechanism: Mechanism, people: PeopleCounts, generator: Generator
+    item: Item, cells: dict[str, AnyArray], mechanism: Mechanism, people: PeopleCounts, generator: Generator
 ) -> tuple[AnyArray, PeopleCounts]:
     """Return the different records that people have, and how many have each."""
     rows = np.flatnonzero(people)
     people = people[rows]
-    if parts[0][0].row_bytes:
-        values, places = np.unique(parts[0][1][rows], axis=0, return_inverse=True)
-        return values, bincount(places.reshape(-1), people, len(values))
-    if mechanism.domain.width is None and mechanism.domain.clips:  # the number itself is privatized
-        ((question, cells),) = parts
-        values, places = np.unique(question.numbers_of(cells[rows]), return_inverse=True)
+    if uses_numbers(mechanism):  # the number itself is privatized
+        (column,), (name,) = item.form.columns, item.parts
+        records: AnyArray = column.numbers_of(cells[name][rows])
     else:
-        symbols = np.zeros(len(rows), np.int64)
-        for question, cells in parts:
-            low, high, share = question.symbol_shares(cells[rows])
+        encoded: list[AnyArray] = []
+        for column, name in zip(item.form.columns, item.parts, strict=True):
+            low, high, share = column.symbol_shares(cells[name][rows])
             up = generator.binomial(people, share)
-            rows, people = np.concatenate([rows, rows]), np.concatenate([people - up, up])
-            symbols = np.concatenate([symbols * question.k + low, symbols * question.k + high])
-            kept = people > 0
-            rows = rows[kept]
-            people = people[kept]
-            symbols = symbols[kept]
-        values, places = np.unique(symbols, return_inverse=True)
-        values = values.astype(mechanism.domain.kernel_dtype(np.zeros(0)))
-    return values, bincount(places, people, len(values))
+            kept = np.flatnonzero(np.concatenate([people - up, up]))
+            encoded = [np.concatenate([own, own])[kept] for own in encoded] + [np.concatenate([low, high])[kept]]
+            rows = np.concatenate([rows, rows])[kept]
+            people = np.concatenate([people - up, up])[kept]
+        records = item.form.joined(encoded).astype(mechanism.domain.kernel_dtype(np.zeros(0)), copy=False)
+    values, places = np.unique(records, axis=0 if records.ndim > 1 else None, return_inverse=True)
+    return values, bincount(places.reshape(-1), people, len(values))

@@ -25,6 +25,8 @@ from ..mechanisms._sketch_response import MAX_BUCKETS, MAX_FUNCTIONS
 from ..reports import Counted
 from ._answers import NO_ANSWER, Answer
 from ._columns import QuestionColumn
+from ._mechanisms import RARE, of_string
+from ._planned_answer import POINTS, Expected, PlannedAnswer
 from ._questions import ColumnQuestion
 
 OUTSIDE, MISSING = 1, 2  # marks of invalid rows
@@ -136,6 +138,7 @@ class TextColumn(QuestionColumn):
     domain: Strings
     problem: Callable[[float], HeavyHitters]
     has_symbols: ClassVar[bool] = False
+    join: ClassVar[str] = "string"
     encoding: ClassVar[str] = "string"
     outside: ClassVar[str] = "is longer, or has other characters. clip=True changes it"
     clipped: ClassVar[str] = "texts were cut, or characters that the alphabet lacks were replaced by its first"
@@ -228,8 +231,31 @@ class TextColumn(QuestionColumn):
         return self.problem(epsilon).mechanism
 
     def found(self, mechanism: Mechanism, counted: Counted) -> TextSearch:
-        """Return what reports by the mechanism say."""
         return TextSearch(self, *self.problem(mechanism.epsilon).searched(counted))
+
+    def encoded(self, cells: AnyArray, keys: AnyArray, part: int) -> AnyArray:
+        return cells
+
+    def joined(self, encoded: list[AnyArray]) -> AnyArray:
+        return encoded[0]
+
+    def expected_variance(self, mechanism: Mechanism) -> float:
+        return float(of_string(_sketch(mechanism), RARE))
+
+    def planned(self, mechanism: Mechanism, expected: Expected, asked: float) -> PlannedAnswer:
+        return PlannedAnswer.of_shares(of_string(_sketch(mechanism), POINTS), expected, asked * expected.response)
+
+    def assumed(self) -> tuple[tuple[float, float], ...]:
+        return ((RARE, RARE),)
+
+    def assumption(self) -> str:
+        return f"a string of {100 * RARE:g} % of people"
+
+
+def _sketch(mechanism: Mechanism) -> SketchResponse:
+    """Return the mechanism of a text under its own class."""
+    assert isinstance(mechanism, SketchResponse)
+    return mechanism
 
 
 def shown_text(text: str | bytes) -> str:

@@ -22,7 +22,7 @@ from ldpfast.mechanisms import (
     UnaryEncoding,
 )
 from ldpfast.reports import recipe_of
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Text, YesNo, _answers_per_person
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Text, YesNo, _cross
 
 from ..support import person_keys
 from ..support.cases import each
@@ -127,9 +127,7 @@ def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_symmetric_unary_encoding(driver, tmp_path, monkeypatch, epsilon):
     """No survey of today chooses it, because other mechanisms have a smaller variance."""
-    monkeypatch.setattr(
-        _answers_per_person, "for_symbols", lambda k, epsilon: UnaryEncoding(k, epsilon, method="symmetric")
-    )
+    monkeypatch.setattr(_cross, "for_symbols", lambda k, epsilon: UnaryEncoding(k, epsilon, method="symmetric"))
     questions = {"a": Choice(500, optional=True), "b": Mean(0, 1, optional=True), "a b": Cross("a", "b")}
     survey = Survey(questions, epsilon)
     cases = []

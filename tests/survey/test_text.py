@@ -464,11 +464,11 @@ def test_texts_are_refused_where_there_is_no_estimate():
 def test_columns_have_their_rows():
     column = column_of(Text(3, LETTERS, **SMALL)).read("word", pa.array(["ab", "cad"]))
     assert column.strings(0, 2).tolist() == [[1, 2, 0, 0], [3, 1, 4, 0]]
-    with pytest.raises(ValueError, match="no such strings"):
+    with pytest.raises(ValueError, match="no such rows"):
         column.strings(1, 2)
     with pytest.raises(ValueError, match="no such numbers"):
         column.numbers(0, 1)
-    with pytest.raises(ValueError, match="at most 256 in a row"):
+    with pytest.raises(ValueError, match="at most 512 in a row"):
         Column("uint8", bytes(16), None, 0, 3, row_bytes=1 << 62)
 
 

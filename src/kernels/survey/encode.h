@@ -4,8 +4,8 @@
 
 #include "random/stream.h"
 
-/* Declared questions that one answer can combine. */
-enum { SURVEY_PARTS = 8 };
+/* Declared questions that one answer can combine: in one symbol or set, or in a row of symbols; bytes of a string, set or row. */
+enum { SURVEY_PARTS = 8, SURVEY_ROW_PARTS = 64, SURVEY_ROW_BYTES = 512 };
 
 /* The stream of the random rounding of one part of an answer, below SURVEY_PARTS, in a record block. */
 LDP_INLINE stream rounding_stream(stream_key *key, uint32_t part, uint64_t block)

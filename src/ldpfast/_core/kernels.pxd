@@ -210,6 +210,7 @@ cdef extern from "privatize/set_selection.h" nogil:
 
 
 cdef extern from "privatize/set_positions.h" nogil:
+    int MISSING_POSITION, INVALID_POSITION
     void set_positions(const uint8_t *rows, size_t n, uint32_t k, uint32_t own, int packed, uint16_t *out)
 
 
@@ -498,7 +499,7 @@ cdef extern from "survey/assign.h" nogil:
 
 cdef extern from "survey/encode.h" nogil:
     enum:
-        SURVEY_PARTS
+        SURVEY_PARTS, SURVEY_ROW_PARTS, SURVEY_ROW_BYTES
     stream rounding_stream(stream_key *key, uint32_t part, uint64_t block)
     void encode_low_high(const uint64_t *word, const double *x, size_t n, double lower, double per_range, uint32_t missing,
                          uint32_t *symbol)

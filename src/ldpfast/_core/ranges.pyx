@@ -4,8 +4,11 @@ from libc.stdint cimport uint8_t, uint16_t, uint64_t
 
 from ldpfast._core.kernels cimport (
     first_code_outside, first_norm_outside_f32, first_norm_outside_f64, first_outside_f32, first_outside_f64,
-    first_set_of_other_size, row_norm_f64, set_positions,
+    INVALID_POSITION, MISSING_POSITION, first_set_of_other_size, row_norm_f64, set_positions,
 )
+
+# Last positions of rows that are not valid: of a missing set where one is needed, and of any other.
+NO_SET, INVALID_SET = MISSING_POSITION, INVALID_POSITION
 
 
 def first_invalid_number(x: NDArray[Any], double lower, double upper) -> int:

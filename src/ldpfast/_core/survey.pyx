@@ -13,6 +13,7 @@ from ldpfast._core.kernels cimport *
 
 ROWS = SURVEY_ROWS
 PARTS = SURVEY_PARTS
+ROW_PARTS = SURVEY_ROW_PARTS
 MISSING, UNDECLARED = SYMBOL_MISSING, SYMBOL_UNDECLARED
 FIRST_ROWS: NDArray[np.uint16] = np.arange(SURVEY_ROWS, dtype=np.uint16)
 
@@ -45,7 +46,8 @@ cdef class Column:
     table : buffer of uint32 or None
         Symbols of the values base, base + 1, ...; then that of a missing value. None for numbers.
     row_bytes : int
-        0, or the bytes of a row: `values` are then strings in rows of equal length, whose last byte is not 0 if the row is invalid.
+        0, or the bytes of a row: `values` are then strings in rows of equal length, whose last byte is not 0 if the row is
+        invalid; or rows of ascending positions of 16 bits, the last of which is at least `ranges.NO_SET` if the row is invalid.
     """
     cdef column c
     cdef readonly size_t n, row_bytes
@@ -57,8 +59,8 @@ cdef class Column:
         cdef size_t end = offset + n, i, bytes_needed
         self.c.kind, width = KINDS[kind]
         if row_bytes:
-            if width != 1 or valid is not None or table is not None or row_bytes > <size_t>MAX_STRING_BYTES:
-                raise ValueError("a column of strings must have bytes alone, at most 256 in a row")
+            if width != 1 or valid is not None or table is not None or row_bytes > <size_t>SURVEY_ROW_BYTES:
+                raise ValueError("a column of rows must have bytes alone, at most 512 in a row")
             self.row_bytes = width = row_bytes
         bytes_needed = end * <size_t>width if width else (end + 7) // 8
         PyObject_GetBuffer(values, &self.values, PyBUF_SIMPLE)
@@ -115,9 +117,9 @@ cdef class Column:
         return found
 
     def strings(self, size_t first, size_t n) -> NDArray[Any]:
-        """Return n rows of strings, shape (n, row_bytes)."""
+        """Return n rows, shape (n, row_bytes)."""
         if first + n > self.n or not self.row_bytes:
-            raise ValueError("the column has no such strings")
+            raise ValueError("the column has no such rows")
         found = np.empty((n, self.row_bytes), np.uint8)
         cdef uint8_t[:, ::1] out = found
         if n:
@@ -127,22 +129,33 @@ cdef class Column:
 
 # The plan of a survey -------------------------------------------------------------------------------------------------
 
-# A declared question: how its column is turned into one of k symbols, a number, or a string.
+# A declared question: how its column is turned into one of k symbols, a number, a string, or some of k positions.
 cdef enum encoding:
-    AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_NUMBER, AS_STRING
+    AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_NUMBER, AS_STRING, AS_POSITIONS
 
-ENCODINGS: dict[str, int] = {"symbol": AS_SYMBOL, "low-high": AS_LOW_HIGH, "bin": AS_BIN, "number": AS_NUMBER, "string": AS_STRING}
+ENCODINGS: dict[str, int] = {
+    "symbol": AS_SYMBOL, "low-high": AS_LOW_HIGH, "bin": AS_BIN, "number": AS_NUMBER, "string": AS_STRING,
+    "positions": AS_POSITIONS,
+}
+
+# How the parts of a question that is asked make a record: one symbol of all parts, or the number of the only one; the string of the
+# only one; positions of all parts, as a set of pairs, triples, ... of their positions; or a row with the symbol of each part.
+cdef enum joining:
+    JOIN_SYMBOL, JOIN_STRING, JOIN_POSITIONS, JOIN_ROW
+
+JOINS: dict[str, int] = {"symbol": JOIN_SYMBOL, "string": JOIN_STRING, "positions": JOIN_POSITIONS, "row": JOIN_ROW}
 
 cdef struct part:
     int encoding, optional
     uint32_t k, steps  # 0 steps: numbers are not rounded to steps
     double lower, upper, start, per_range  # of valid numbers; of random rounding
     const double *edge
-    size_t edges, row_bytes  # of a string, otherwise 0
+    size_t edges, row_bytes  # of a string or of positions, otherwise 0
 
 # A question that is asked: its parts, and the kernel of its mechanism.
 cdef struct asked:
-    int part[SURVEY_PARTS]
+    int part[SURVEY_ROW_PARTS]
+    int join
     uint32_t parts
     privatize_fn privatize
     tally_fn tally
@@ -167,11 +180,37 @@ cdef struct workspace:
     uint32_t *symbol
     uint32_t *other
     uint8_t *record
-    uint8_t *strings
+    uint8_t *rows       # strings, positions, or symbols of all parts
     uint8_t *report
     uint8_t *sorted     # reports in the order of the groups
     stream_key *key     # of each question
     uint8_t *opened
+
+
+def check_parts(list parts: list[tuple[Any, ...]], size_t items, size_t item_bytes, int join) -> None:
+    """Raise unless records of so many bytes, with `items` numbers each, are made of parts by a joining."""
+    cdef size_t width = 1, positions = 1
+    encodings = [ENCODINGS[part[0]] for part in parts]
+    if join == JOIN_SYMBOL:
+        if AS_STRING in encodings or AS_POSITIONS in encodings:
+            raise ValueError("strings and positions must be joined as such")
+        if item_bytes not in (1, 2, 4) and AS_NUMBER not in encodings:
+            raise ValueError("a question must have fewer than 2^32 symbols")
+    elif join == JOIN_STRING:
+        if encodings != [AS_STRING] or item_bytes != <size_t>parts[0][7] or item_bytes != items:
+            raise ValueError("a string must be the only part of a question, in records of its length")
+    elif join == JOIN_POSITIONS:
+        for encoding, part in zip(encodings, parts):
+            if encoding in (AS_STRING, AS_NUMBER):
+                raise ValueError("positions must be joined with symbols and positions")
+            width *= max(1, part[7] // 2)
+            positions *= part[1]
+        if width != items or item_bytes != 2 * items or item_bytes > SURVEY_ROW_BYTES or positions > MISSING_POSITION:
+            raise ValueError("records must have the positions of all parts, at most 256 of at most 65534")
+    elif len(parts) != items or item_bytes != 2 * items or any(
+        encoding not in (AS_SYMBOL, AS_BIN) or part[1] > 65536 for encoding, part in zip(encodings, parts)
+    ):
+        raise ValueError("a row must have a symbol below 2^16 of every part")
 
 
 cdef class SurveyKernel:
@@ -182,7 +221,7 @@ cdef class SurveyKernel:
     parts : list of tuple
         Declared questions: (encoding, k, optional, lower, upper, edges, steps, row_bytes), with an array of float64 edges or None.
     items : list of tuple
-        Asked questions: (numbers of the parts, Kernel, bytes of a record: a number, or a string, which is the only part).
+        Asked questions: (numbers of the parts, Kernel, bytes of a record, how the parts are joined: a key of `JOINS`).
     answers : int
         Questions per person.
     thresholds : array of uint32
@@ -191,14 +230,14 @@ cdef class SurveyKernel:
     cdef part *parts
     cdef asked *items
     cdef readonly size_t part_count, item_count
-    cdef size_t answers, largest_report, largest_string
+    cdef size_t answers, largest_report, largest_row
     cdef object keep
     cdef const uint32_t[::1] thresholds
 
     def __cinit__(self, list parts: list[tuple[str, int, bool, float, float, NDArray[Any] | None, int, int]],
-                  list items: list[tuple[tuple[int, ...], Kernel, int]], size_t answers, thresholds: NDArray[Any]):
+                  list items: list[tuple[tuple[int, ...], Kernel, int, str]], size_t answers, thresholds: NDArray[Any]):
         cdef size_t i
-        cdef int size
+        cdef int size, joined
         cdef Kernel kernel
         cdef const double[::1] edges
         self.part_count, self.item_count, self.answers = len(parts), len(items), answers
@@ -216,21 +255,19 @@ cdef class SurveyKernel:
             self.parts[i].steps, self.parts[i].start = steps, 0 if steps else lower
             self.parts[i].per_range = 1 / <double>steps if steps else 1 / (upper - lower) if upper > lower else 0
             self.parts[i].row_bytes = row_bytes
-            self.largest_string = max(self.largest_string, <size_t>row_bytes)
             if edge is not None:
                 edges = edge
                 self.parts[i].edge, self.parts[i].edges = &edges[0], len(edges)
-        for i, (own_parts, kernel, item_bytes) in enumerate(items):
-            if any(0 <= place < len(parts) and parts[place][0] == "string" for place in own_parts):
-                if len(own_parts) > 1 or item_bytes != parts[own_parts[0]][7] or item_bytes != kernel.items:
-                    raise ValueError("a string must be the only part of a question, in records of its length")
-                size = 0
-            else:
-                size = {1: 0, 2: 1, 4: 2, 8: 3}[item_bytes]
-            if size == 3 and ENCODINGS[parts[own_parts[0]][0]] != AS_NUMBER:
-                raise ValueError("a question must have fewer than 2^32 symbols")
-            if not 1 <= len(own_parts) <= SURVEY_PARTS or kernel.by_size[size] is NULL:
+        for i, (own_parts, kernel, item_bytes, join) in enumerate(items):
+            joined = self.items[i].join = JOINS[join]
+            if not 1 <= len(own_parts) <= (SURVEY_ROW_PARTS if joined == JOIN_ROW else SURVEY_PARTS):
                 raise ValueError("a question must have parts and a kernel for its records")
+            check_parts([parts[place] for place in own_parts if 0 <= place < len(parts)], kernel.items, item_bytes, joined)
+            size = {JOIN_STRING: 0, JOIN_POSITIONS: 1, JOIN_ROW: 1}.get(joined, {1: 0, 2: 1, 4: 2, 8: 3}.get(item_bytes, 3))
+            if kernel.by_size[size] is NULL:
+                raise ValueError("a question must have parts and a kernel for its records")
+            if joined != JOIN_SYMBOL:
+                self.largest_row = max(self.largest_row, <size_t>item_bytes)
             self.items[i].parts = len(own_parts)
             for j, place in enumerate(own_parts):
                 if not 0 <= place < len(parts):
@@ -261,6 +298,8 @@ cdef class SurveyKernel:
                 invalid = column_symbols_invalid(&columns[q], first, n)
             elif p.encoding == AS_STRING:
                 invalid = self.strings_invalid(p, &columns[q], first, n)
+            elif p.encoding == AS_POSITIONS:
+                invalid = self.positions_invalid(p, &columns[q], first, n)
             elif clip:
                 invalid = not p.optional and column_numbers_invalid(&columns[q], first, n, -INFINITY, INFINITY, 0)
             else:
@@ -278,6 +317,16 @@ cdef class SurveyKernel:
             marks |= last[i * p.row_bytes]
         return marks != 0
 
+    cdef bint positions_invalid(self, const part *p, const column *c, size_t first, size_t n) noexcept nogil:
+        """Return whether the last position of one of n rows marks it as invalid."""
+        cdef const uint8_t *last = <const uint8_t *>c.values + (c.offset + first + 1) * p.row_bytes - 2
+        cdef uint16_t position, largest = 0
+        cdef size_t i
+        for i in range(n):
+            memcpy(&position, last + i * p.row_bytes, 2)
+            largest = position if position > largest else largest
+        return largest >= MISSING_POSITION
+
     cdef void copy_strings(self, const part *p, const column *c, size_t first, const uint16_t *row, size_t n,
                            uint8_t *out) noexcept nogil:
         """Write the strings of n rows."""
@@ -285,6 +334,41 @@ cdef class SurveyKernel:
         cdef size_t i
         for i in range(n):
             memcpy(out + i * p.row_bytes, start + row[i] * p.row_bytes, p.row_bytes)
+
+    cdef void join_positions(self, const asked *item, const column *columns, size_t first, const uint16_t *row, size_t n,
+                             stream_key *key, uint64_t block, workspace *w) noexcept nogil:
+        """Write to `w.rows` the positions of n rows in the table of all parts, in C order. A symbol is one position."""
+        cdef size_t i, a, b, place, width = 1, more, stride = item.record_bytes // 2
+        cdef const part *p
+        cdef const column *c
+        cdef uint16_t *out
+        cdef uint16_t before, own
+        for i in range(n):
+            (<uint16_t *>w.rows)[i * stride] = 0
+        for place in range(item.parts):
+            p, c = &self.parts[item.part[place]], &columns[item.part[place]]
+            more = max(<size_t>1, p.row_bytes // 2)
+            if p.encoding != AS_POSITIONS:
+                self.encode(item.part[place], columns, first, row, n, key, place, block, w, w.other)
+            for i in range(n):
+                out = <uint16_t *>w.rows + i * stride
+                for a in range(width, 0, -1):  # from the last one, in place
+                    before = out[a - 1]
+                    for b in range(more, 0, -1):
+                        own = <uint16_t>w.other[i]
+                        if p.encoding == AS_POSITIONS:
+                            memcpy(&own, <const uint8_t *>c.values + (c.offset + first + row[i]) * p.row_bytes + 2 * (b - 1), 2)
+                        out[(a - 1) * more + b - 1] = <uint16_t>(before * p.k + own)
+            width *= more
+
+    cdef void join_row(self, const asked *item, const column *columns, size_t first, const uint16_t *row, size_t n,
+                       stream_key *key, uint64_t block, workspace *w) noexcept nogil:
+        """Write to `w.rows` the symbols of all parts for n rows."""
+        cdef size_t i, place
+        for place in range(item.parts):
+            self.encode(item.part[place], columns, first, row, n, key, place, block, w, w.other)
+            for i in range(n):
+                (<uint16_t *>w.rows)[i * item.parts + place] = <uint16_t>w.other[i]
 
     cdef void encode(self, int number, const column *columns, size_t first, const uint16_t *row, size_t n, stream_key *key,
                      uint32_t place, uint64_t block, workspace *w, uint32_t *out) noexcept nogil:
@@ -323,9 +407,14 @@ cdef class SurveyKernel:
         cdef uint32_t k, place
         cdef size_t i
         cdef void *records = w.record
-        if self.parts[item.part[0]].encoding == AS_STRING:
-            self.copy_strings(&self.parts[item.part[0]], &columns[item.part[0]], first, row, n, w.strings)
-            self.report(item, key, block, w.strings, n, w)
+        if item.join != JOIN_SYMBOL:
+            if item.join == JOIN_STRING:
+                self.copy_strings(&self.parts[item.part[0]], &columns[item.part[0]], first, row, n, w.rows)
+            elif item.join == JOIN_POSITIONS:
+                self.join_positions(item, columns, first, row, n, key, block, w)
+            else:
+                self.join_row(item, columns, first, row, n, key, block, w)
+            self.report(item, key, block, w.rows, n, w)
             return
         self.encode(item.part[0], columns, first, row, n, key, 0, block, w, w.symbol)
         for place in range(1, item.parts):
@@ -444,13 +533,13 @@ cdef class SurveyKernel:
         w.symbol = <uint32_t *>malloc(4 * rows)
         w.other = <uint32_t *>malloc(4 * rows)
         w.record = <uint8_t *>malloc(2 * rows)
-        w.strings = <uint8_t *>malloc(rows * self.largest_string + 1)
+        w.rows = <uint8_t *>malloc(rows * self.largest_row + 1)
         w.report = <uint8_t *>malloc(rows * self.largest_report)
         w.sorted = <uint8_t *>malloc(rows * self.largest_report if groups > 1 else 1)
         w.key = <stream_key *>malloc(self.item_count * sizeof(stream_key))
         w.opened = <uint8_t *>calloc(self.item_count, 1)
         if (w.question is NULL or w.row is NULL or w.left is NULL or w.picked is NULL or w.start is NULL or w.number is NULL
-                or w.word is NULL or w.symbol is NULL or w.other is NULL or w.record is NULL or w.strings is NULL or w.report is NULL
+                or w.word is NULL or w.symbol is NULL or w.other is NULL or w.record is NULL or w.rows is NULL or w.report is NULL
                 or w.key is NULL or w.opened is NULL or w.to is NULL or w.group is NULL or w.sorted is NULL):
             raise MemoryError()
         for i in range(<size_t>len(buffers)):
@@ -467,7 +556,7 @@ cdef class SurveyKernel:
                 exhausted |= w.opened[q] and w.key[q].exhausted
             key_wipe(w.key, self.item_count * sizeof(stream_key))
         for memory in (<size_t>w.question, <size_t>w.row, <size_t>w.left, <size_t>w.picked, <size_t>w.start, <size_t>w.number,
-                       <size_t>w.word, <size_t>w.symbol, <size_t>w.other, <size_t>w.record, <size_t>w.strings, <size_t>w.report,
+                       <size_t>w.word, <size_t>w.symbol, <size_t>w.other, <size_t>w.record, <size_t>w.rows, <size_t>w.report,
                        <size_t>w.key, <size_t>w.opened, <size_t>w.columns, <size_t>w.to, <size_t>w.group, <size_t>w.sorted):
             free(<void *><size_t>memory)
         if exhausted:
