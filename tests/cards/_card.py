@@ -111,7 +111,7 @@ class Card:
     enumerated_up_to: int = 0  # the largest size of a decoded report with a channel
 
     # Errors: makers by name, some with the largest epsilon that their coins certify, and mechanisms whose bad records are
-    # refused: of numbers in [-1, 3] and of vectors of dimension 3 and radius 2.
+    # refused: of categories, of numbers in any interval, and of vectors of dimension 3 and radius 2.
     makers: dict[str, Maker] = field(default_factory=dict)
     largest_epsilons: tuple[tuple[Maker, float], ...] = ()
     bad_records: tuple[Mechanism, ...] = ()
@@ -138,7 +138,8 @@ class Card:
 
     # Privacy.
     finite: tuple[Maker, ...] = ()  # of mechanisms with a channel, for every epsilon
-    channels: tuple[Mechanism, ...] = ()  # all of whose reports are decoded
+    # All of whose reports are decoded; `inputs` of tests/mechanisms/test_channel.py must know what their mean is.
+    channels: tuple[Mechanism, ...] = ()
     audited: tuple[tuple[Mechanism, float], ...] = ()  # and the share of epsilon that an audit must find
 
     # Seeded reports.

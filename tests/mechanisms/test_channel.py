@@ -36,10 +36,8 @@ def decoded_reports(mechanism):
 
 def inputs(mechanism):
     """Return the inputs of the channel as numbers, the expectations of decoded reports."""
-    if isinstance(mechanism, ldp.Warner):
-        return np.array([0.0, 1.0])
-    if isinstance(mechanism, ldp.SignBit):
-        return np.array([mechanism.lower, mechanism.upper])
+    if isinstance(mechanism.report, Codes) and not mechanism.report.onehot:  # a code decodes to one number
+        return np.array(mechanism.domain.range)
     if isinstance(mechanism, ldp.SetSelection):
         sets = np.arange(1 << mechanism.k)
         return (sets[np.bitwise_count(sets) <= mechanism.most, None] >> np.arange(mechanism.k) & 1).astype(float)
