@@ -60,6 +60,11 @@ def tools(monkeypatch):
         del sys.modules[name]
 
 
+def own_tests_of(stem: str) -> Path:
+    """Return the file of the tests of one mechanism."""
+    return ROOT / "tests" / TESTED_IN.get(stem, f"mechanisms/test_{stem}.py")
+
+
 # Kernels --------------------------------------------------------------------------------------------------------------
 
 
@@ -83,7 +88,7 @@ def test_the_claim_about_the_time_is_that_of_the_page_of_threats(stem, card):
     if card.timing:
         assert not functions or functions & not_claimed
     else:
-        assert functions
+        assert functions, f"{card.mechanism.__name__} must have `timing` in its card: it has no kernel that claims it"
         assert functions <= claimed - not_claimed
 
 
@@ -171,9 +176,9 @@ def test_a_page_without_a_table_is_refused(tools, monkeypatch, tmp_path):
 
     monkeypatch.setattr(card_tables, "DOCS", tmp_path)
     page = tmp_path / "threat_model.md"
-    page.write_text("# Page\n\n<!-- cards: timing -->\nold\n<!-- end of cards -->\n")
+    page.write_text("# Page\n\n<!-- cards: timing -->\nold rows\n<!-- end of cards -->\n")
     assert "- `Laplace`: " in card_tables.written(page)
-    assert "old" not in card_tables.written(page)
+    assert "old rows" not in card_tables.written(page)
     page.write_text("# Page\n")
     with pytest.raises(ValueError, match=r"threat_model\.md must have 1 tables of cards, got 0"):
         card_tables.written(page)
@@ -181,14 +186,16 @@ def test_a_page_without_a_table_is_refused(tools, monkeypatch, tmp_path):
 
 def test_every_page_of_a_proof_is_listed():
     listed = set(re.findall(r"^\| \[(\w+)\.md\]", (DOCS / "proofs" / "README.md").read_text(), re.MULTILINE))
-    assert listed == {path.stem for path in (DOCS / "proofs").glob("*.md")} - {"README", "index"}
+    pages = {path.stem for path in (DOCS / "proofs").glob("*.md")} - {"README", "index"}
+    assert listed == pages, "run tools/card_tables.py, or write the page in docs/proofs"
     assert {card.proof or stem for stem, card in CARDS.items()} <= listed
 
 
 @each_card
 def test_every_public_mechanism_is_on_the_page_of_choices(stem, card):
-    page = (DOCS / "choosing.md").read_text()
-    assert card.inner or re.search(rf"`(?:\w+\.)*{card.mechanism.__name__}\b", page)
+    page, name = (DOCS / "choosing.md").read_text(), card.mechanism.__name__
+    message = f"{name} must have a row of docs/choosing.md: `choosing` of its card, then tools/card_tables.py"
+    assert card.inner or re.search(rf"`(?:\w+\.)*{name}\b", page), message
 
 
 def test_every_mechanism_that_a_function_chooses_is_on_the_page_of_choices():
@@ -198,17 +205,34 @@ def test_every_mechanism_that_a_function_chooses_is_on_the_page_of_choices():
     rows = {name: [row for row in card.choosing if isinstance(row, Decision)] for name, card in BY_NAME.items()}
     assert chosen - {name for name, found in rows.items() if found} == {"PrivUnit"}  # the measure of the others
     for name, found in rows.items():
-        assert all(bool(row.not_chosen) == (name not in chosen) for row in found), name
+        message = f"{name} must have `not_chosen` in the decisions of its card if and only if no function chooses it"
+        assert all(bool(row.not_chosen) == (name not in chosen) for row in found), message
 
 
 @each_card
 def test_every_public_mechanism_is_in_the_changelog(stem, card):
-    assert card.inner or f"`{card.mechanism.__name__}`" in (ROOT / "CHANGELOG.md").read_text()
+    named = f"`{card.mechanism.__name__}`" in (ROOT / "CHANGELOG.md").read_text()
+    assert card.inner or named, f"{card.mechanism.__name__} must be in CHANGELOG.md"
 
 
 @each_card
 def test_every_mechanism_has_tests_of_its_own(stem, card):
-    assert (ROOT / "tests" / TESTED_IN.get(stem, f"mechanisms/test_{stem}.py")).exists()
+    file = own_tests_of(stem)
+    has_tests = file.is_file() and "\ndef test_" in file.read_text()
+    assert has_tests, f"{card.mechanism.__name__} must have tests of its own in {file.relative_to(ROOT)}"
+
+
+@each_card
+def test_no_file_of_a_mechanism_has_anything_left_to_do(stem, card):
+    """`tools/new_mechanism.py` writes TODO where a mechanism differs from others."""
+    files = [
+        ROOT / "tests" / "cards" / f"{stem}.py",
+        DOCS / "proofs" / f"{card.proof or stem}.md",
+        own_tests_of(stem),
+        Path(sys.modules[card.mechanism.__module__].__file__),
+    ]
+    left = [file.name for file in files if file.is_file() and "TODO" in file.read_text()]
+    assert not left, f"{card.mechanism.__name__} must have no TODO in {', '.join(left)}"
 
 
 def test_every_format_of_reports_is_fuzzed():

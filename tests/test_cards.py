@@ -74,6 +74,11 @@ def has_own_coins(card: Card) -> bool:
     return is_compiled(card) and not hasattr(card.examples[0].mechanism, "response")
 
 
+def has_fixed_reports(card: Card) -> bool:
+    """Reports of ideal mechanisms have the last digits of the machine."""
+    return is_compiled(card) or not (card.inner or card.examples[0].mechanism.guarantee.ideal)
+
+
 def is_a_compiled_vector(card: Card) -> bool:
     return is_compiled(card) and isinstance(domain_of(card), Ball) and not isinstance(report_of(card), Grid)
 
@@ -92,7 +97,7 @@ RULES = [
     Rule("flips", "its stream ids must be its own", has_own_coins),
     Rule("power", "the bias of its coins is measured", is_compiled),
     Rule("keyed", "its reports with keys of persons are compared with the derived keys", is_compiled),
-    Rule("recorded", "its seeded reports stay the same", is_compiled),
+    Rule("recorded", "its seeded reports stay the same", has_fixed_reports),
     Rule("frequencies", "its reports follow its channel", lambda card: is_compiled(card) and has_channel(card)),
     Rule("unbiased", "its mean and variance are compared with reports", is_a_compiled_vector),
     Rule("covered", "the coverage of its intervals is tested", is_a_compiled_estimate),
@@ -146,16 +151,23 @@ def faults(cards: dict[str, Card]) -> Iterator[str]:
 
 
 def test_every_mechanism_has_a_complete_card():
-    assert list(faults(CARDS)) == []
+    found = list(faults(CARDS))
+    assert not found, "\n".join(found)
 
 
 # The rules themselves -------------------------------------------------------------------------------------------------
 
 
+def new_faults(cards: dict[str, Card]) -> list[str]:
+    """Return what a set of cards lacks and the cards of the library do not."""
+    known = set(faults(CARDS))
+    return [fault for fault in faults(cards) if fault not in known]
+
+
 @each("stem", CARDS)
 def test_a_card_that_is_removed_is_missed(stem):
     fewer = {other: card for other, card in CARDS.items() if other != stem}
-    assert list(faults(fewer)) == [f"{CARDS[stem].mechanism.__name__} must have one card in tests/cards, got 0"]
+    assert new_faults(fewer) == [f"{CARDS[stem].mechanism.__name__} must have one card in tests/cards, got 0"]
 
 
 def test_a_second_card_is_found():
@@ -169,7 +181,7 @@ EMPTY = {"makers": {}, "flips": {}, "power": tuple}
 @each("stem", ["sign_bit", "randomized_response", "linf_ball"])
 def test_a_field_that_is_left_empty_is_named(stem, field):
     card = replace(CARDS[stem], **{field: EMPTY.get(field, ())})
-    found = list(faults({**CARDS, stem: card}))
+    found = new_faults({**CARDS, stem: card})
     assert len(found) == 1
     assert found[0].startswith(f"{card.mechanism.__name__} must have `{field}` in tests/cards/{stem}.py: ")
 
@@ -180,7 +192,7 @@ def test_every_rule_applies_to_some_mechanism():
 
 
 def test_a_vector_without_samples_of_its_mean_is_named():
-    found = list(faults({**CARDS, "l2_ball": replace(CARDS["l2_ball"], unbiased=())}))
+    found = new_faults({**CARDS, "l2_ball": replace(CARDS["l2_ball"], unbiased=())})
     assert found == [
         "L2Ball must have `unbiased` in tests/cards/l2_ball.py: its mean and variance are compared with reports"
     ]
@@ -201,7 +213,7 @@ def test_a_mechanism_in_python_may_leave_the_coins_of_kernels_empty():
     ],
 )
 def test_wrong_fields_are_named(change, message):
-    found = list(faults({**CARDS, "bins": replace(CARDS["bins"], **change)}))
+    found = new_faults({**CARDS, "bins": replace(CARDS["bins"], **change)})
     assert len(found) == 1
     assert re.fullmatch(f"Bins {message}", found[0])
 

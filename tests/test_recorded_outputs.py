@@ -27,6 +27,7 @@ from .support.cases import each
 from .support.machine_records import labels, numbers, rows
 
 RECORD = Path(__file__).with_name("recorded_outputs.json")
+RUN = "python -m tests.test_recorded_outputs"
 SEED = 20260801
 
 
@@ -227,11 +228,13 @@ CALLS = computed()
 @each("name", CALLS)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_output_is_what_was_recorded(name: str):
-    assert CALLS[name]() == json.loads(RECORD.read_text())[name]
+    recorded = json.loads(RECORD.read_text())
+    assert name in recorded, f"run {RUN}"
+    assert CALLS[name]() == recorded[name]
 
 
 def test_nothing_recorded_is_missing():
-    assert set(json.loads(RECORD.read_text())) == set(CALLS)
+    assert set(json.loads(RECORD.read_text())) == set(CALLS), f"run {RUN}, which must change no other line"
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ldpfast as ldp
 
 from ..support.examples import Example
-from ._card import Card, ChannelRow, Simulated
+from ._card import Card, ChannelRow, Sample, Simulated
 from ._pages import Decision, Precision
+from ._samples import recorded_labels
 
 BINARY = ldp.FiniteChannel([[3, 1], [1, 3]])
 TERNARY = ldp.FiniteChannel([[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 4, 2]])
@@ -20,6 +21,7 @@ CARD = Card(
     bad_records=(TERNARY,),
     frequencies=(ChannelRow(TERNARY, 2, 2),),
     simulated=(Simulated(TERNARY),),
+    recorded=(Sample(TERNARY, recorded_labels(3000, 3)),),
     choosing=(
         Decision(
             "design",
