@@ -2,9 +2,11 @@
 
     python tools/new_mechanism.py CircleResponse
 
-The mechanism is written in Python: `channel_rows` are the integers of its channel. The files are the module, the card, the page
-of the proof and the tests of the mechanism alone; its class is imported in `ldpfast/mechanisms/__init__.py` and
-`ldpfast/__init__.py`. CONTRIBUTING.md, "Adding a mechanism", says what else there is. `--root` is the folder of the checkout.
+The mechanism is written in Python, for categories: `channel_rows` are the integers of its channel. For other records, write
+`privatize_block` instead (CONTRIBUTING.md says with what), and take the card of a mechanism for such records as model. The
+files are the module, the card, the page of the proof and the tests of the mechanism alone; its class is imported in
+`ldpfast/mechanisms/__init__.py` and `ldpfast/__init__.py`. CONTRIBUTING.md, "Adding a mechanism", says what else there is.
+`--root` is the folder of the checkout.
 """
 
 import argparse
@@ -132,6 +134,9 @@ FILES = {
     "docs/proofs/STEM.md": PROOF,
     "tests/mechanisms/test_STEM.py": TEST,
 }
+NEXT = """Then fill each TODO, add ~ldpfast.mechanisms.NAME to docs/reference/privatize.md and `NAME` to CHANGELOG.md, run
+tools/card_tables.py and -m tests.test_recorded_outputs, and the tests that CONTRIBUTING.md names: each says what is
+missing."""
 
 
 def stem_of(name: str) -> str:
@@ -179,6 +184,7 @@ def main() -> int:
         parser.error(f"name must be words that begin with capitals, got {arguments.name}")
     for path in write(arguments.name, arguments.root):
         print(path.relative_to(arguments.root))
+    print(NEXT.replace("NAME", arguments.name))
     return 0
 
 
