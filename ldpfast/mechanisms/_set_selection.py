@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -11,6 +10,7 @@ from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _check, _coins
 from .._core import privatize
@@ -18,17 +18,17 @@ from .._described import chooses_again
 from .._typing import AnyArray, Floats
 from ..domains import Sets
 from ..privacy import TwoLevel
-from ..reports import Bits, Codes, Decoding, Format
-from ..results import AnyDebiasing, Debiasing, Estimate, SupportDebiasing
+from ..reports import Bits, Codes, Format
+from ..results import AnyDebiasing, Debiasing, SupportDebiasing
 from ._draws import PeopleCounts, multinomial, ones_by_column
-from ._law import CHANNEL_ENTRIES, Law
-from ._mechanism import Mechanism
+from ._law import CHANNEL_ENTRIES
+from ._sets_law import SetsLaw, among_answers
+from ._sets_mechanism import SetsMechanism
 from ._subset_selection import first_density
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MAX_POSITIONS = 65534
 MAX_TICKS = 256
 RARE = 1e-4  # smallest share of the sets on one side of the threshold; sets without a number are drawn until they are there
 NUMBERED = 1 << 63  # largest number of sets for which a set can be drawn by its number
@@ -164,7 +164,7 @@ def best_design(
         q = (sizes - most * p) / (d - most)
         with np.errstate(divide="ignore", invalid="ignore"):
             mine, others = p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
-        worst = np.maximum(others, (most * mine + (k - most) * others) / k)
+            worst = np.maximum(others, (most * mine + (k - most) * others) / k)
         possible = (hit > RARE) & (hit < 1 - RARE) & (sizes >= least) & (p - q > 1e-9)
         worst = np.where(possible, worst, math.inf)
         at = int(np.argmin(worst))
@@ -181,7 +181,7 @@ def best_design(
 
 @chooses_again
 @dataclass(frozen=True)
-class SetSelection(Mechanism):
+class SetSelection(SetsMechanism):
     """One report for a set of options, such as the ticks of a question with several answers.
 
     The whole set has the guarantee `epsilon`. The cost grows with `most`, so declare the smallest number that people need.
@@ -254,10 +254,8 @@ class SetSelection(Mechanism):
     debiasing: AnyDebiasing = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        optional = _check.flag("optional", self.optional)
-        k = _check.integer("k", self.k, 2, MAX_POSITIONS - 2)
-        most = _check.integer("most", self.most, 1, min(k, MAX_TICKS, MAX_POSITIONS - k - 1))
-        epsilon = _check.positive("epsilon", self.epsilon)
+        domain = self._set_checked(MAX_TICKS)
+        k, most, epsilon, optional = self.k, self.most, self.epsilon, self.optional
         if self.size is not None:
             _check.integer("size", self.size, 1, k + optional)
         if self.threshold is not None:
@@ -265,10 +263,9 @@ class SetSelection(Mechanism):
         self._set_chosen(size=self.size, threshold=self.threshold)
         design = best_design(k, most, epsilon, optional, self.size, self.threshold)
         coin = _coins.of_set(epsilon, design.inside, design.outputs)
-        domain = Sets(k, most, optional)
         law = SetSelectionLaw(domain, design, coin)
-        line = Debiasing.of(law.moments.own, law.moments.other)
-        self._set(k=k, most=most, epsilon=epsilon, optional=optional, size=design.size, threshold=design.threshold)
+        line = law.line
+        self._set(size=design.size, threshold=design.threshold)
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=domain,
@@ -279,34 +276,9 @@ class SetSelection(Mechanism):
             coin=coin,
         )
 
-    def sizes(self, counted: Any) -> Estimate[Floats]:
-        """Return the distribution of the number of options of a set.
-
-        Parameters
-        ----------
-        counted : Aggregator, or reports
-            Aggregator of this mechanism with at least one report, or reports.
-
-        Returns
-        -------
-        sizes : Estimate
-            Shares of the people with 0, 1, ... `most` options, shape (most + 1,), among those whose set is not missing;
-            with the covariance matrix.
-        """
-        aggregator = counted if hasattr(counted, "merge") else self.aggregator().update(counted)
-        if aggregator.question != self:
-            raise ValueError(f"counted must be an aggregator of {self!r}, got one of {aggregator.question!r}")
-        if aggregator.n < 1:
-            raise ValueError(f"an estimate needs at least 1 report, got n = {aggregator.n}")
-        law: SetSelectionLaw = self._recipe.law  # type: ignore[assignment]
-        value, covariance = law.sizes(aggregator.counts, aggregator.n, self._recipe.decoding.line)
-        return Estimate(
-            value, np.sqrt(covariance.diagonal()), aggregator.n, self.guarantee, covariance, _span=(0.0, 1.0)
-        )
-
 
 @dataclass(frozen=True)
-class SetSelectionLaw(Law):
+class SetSelectionLaw(SetsLaw):
     """The distribution of a set of positions, which probably has at least some of those of the record."""
 
     domain: Sets
@@ -317,6 +289,10 @@ class SetSelectionLaw(Law):
     def moments(self) -> SetMoments:
         """Probabilities of positions in a report."""
         return SetMoments.of(self.design, self.coin)
+
+    @cached_property
+    def line(self) -> Debiasing:  # type: ignore[override]
+        return Debiasing.of(self.moments.own, self.moments.other)
 
     @property
     def report(self) -> Format:
@@ -345,13 +321,23 @@ class SetSelectionLaw(Law):
         """Return the counts of the options among those of all positions."""
         return counts[..., : self.domain.k]
 
-    def sizes(self, counts: AnyArray, n: int, line: Debiasing) -> tuple[Floats, Floats]:
+    def hits(self, counts: AnyArray, n: Any) -> tuple[AnyArray, AnyArray]:
+        k = self.domain.k
+        hits = np.concatenate([counts[..., :k], counts[..., k + self.domain.most :]], axis=-1)
+        return hits, np.broadcast_to(np.asarray(n, np.int64)[..., np.newaxis], hits.shape)
+
+    def covariance(
+        self, first: Floats, second: Floats, both: Floats, *, with_missing: bool | NDArray[np.bool_] = False
+    ) -> Floats:
+        return self.moments.covariance(first, second, both)
+
+    def sizes(self, counts: AnyArray, n: int) -> tuple[Floats, Floats]:
         """Return the distribution of the number of ticks and its covariance matrix, from the counts of all positions.
 
         Filler number r is in a record if it has at most `most` - r ticks. Its share and that of the next one differ by the
         share of the sets with `most` - r ticks.
         """
-        m, k = self.design.own, self.domain.k
+        m, k, line = self.design.own, self.domain.k, self.line
         share = np.asarray(line(counts[k:] / n), np.float64)
         both = np.minimum.outer(share, share)  # a later filler implies the earlier ones
         if self.domain.optional:  # a missing set has its own position, and all fillers but the last
@@ -370,16 +356,9 @@ class SetSelectionLaw(Law):
         value[m] += 1
         if self.domain.optional:  # a missing set has all fillers but the last, and no ticks
             step[1, -1] -= 1
-            missing = share[-1]
-            value[1] -= missing
-            answered = 1 - missing
-            step = step / answered
-            step[:, -1] += value / answered**2
-            value = value / answered
+            value[1] -= share[-1]
+            value, step = among_answers(value, step, share[-1])
         return value, step @ covariance @ step.T / n
-
-    def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
-        return np.asarray(decoding.line.variance(self.domain.ticks(records).astype(np.float64)))
 
     def two_level(self) -> TwoLevel:
         design, coin = self.design, self.coin
@@ -421,18 +400,10 @@ class SetSelectionLaw(Law):
         outside = ((1 << self.coin.bits) - self.coin.heads) * self.design.inside
         sets = [(sum(1 << member for member in members), members) for members in combinations(range(d), z)]
         rows = []
-        for record in self._records():
-            row = [0] * outputs
+        for positions in self.records():
+            record, row = set(positions), [0] * outputs
             for bits, members in sets:
                 enough = len(record.intersection(members)) >= self.design.threshold
                 row[members[0] if z == 1 else bits] = inside if enough else outside
             rows.append(row)
         return rows
-
-    def _records(self) -> Iterator[set[int]]:
-        """Yield the positions of all records."""
-        options = range(self.domain.k)
-        sets: list[Any] = [set(chosen) for size in range(self.design.own + 1) for chosen in combinations(options, size)]
-        sets.sort(key=lambda chosen: sum(1 << option for option in chosen))
-        records, _ = self.domain.records([*sets, *([None] if self.domain.optional else [])])
-        yield from map(set, records.tolist())

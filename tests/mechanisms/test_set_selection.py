@@ -22,6 +22,7 @@ from ..support.errors import raises
 from ..support.internals.kernels import privatize, ranges, stream
 from ..support.internals.mechanisms import subset_selection
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
+from ..support.machine_records import sets_of
 from ..support.statistics import assert_counts
 
 
@@ -35,13 +36,6 @@ def law(mechanism):
 
 
 SetDesign = type(law(ldp.SetSelection(2, 1, 1.0)).design)
-
-
-def sets_of(k, most, n, seed=0):
-    """Return n sets of 0 to `most` of k options, the first one empty and the second one as large as possible."""
-    rng = np.random.default_rng([seed, k, most])
-    found = [frozenset(rng.choice(k, rng.integers(0, most + 1), replace=False).tolist()) for _ in range(n)]
-    return [frozenset(), frozenset(range(k - most, k)), *found][:n]
 
 
 # Reports --------------------------------------------------------------------------------------------------------------
@@ -296,7 +290,7 @@ def test_sizes_of_other_things_are_refused():
     mechanism = ldp.SetSelection(5, 2, 1.0)
     with raises(ValueError, "an estimate needs at least 1 report, got n = 0"):
         mechanism.sizes(mechanism.aggregator())
-    with pytest.raises(ValueError, match=r"^counted must be an aggregator of SetSelection"):
+    with pytest.raises(ValueError, match=r"^other must aggregate answers to the same question"):
         mechanism.sizes(ldp.SetSelection(5, 2, 2.0).aggregator())
     reports = mechanism.privatize([{0}, {1, 2}] * 50, rng=1)
     assert mechanism.sizes(reports) == mechanism.sizes(mechanism.aggregator().update(reports))

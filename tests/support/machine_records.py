@@ -24,3 +24,10 @@ def ticks(n: int, k: int, most: int) -> np.ndarray:
     rng = np.random.default_rng([k, most])
     order, size = np.argsort(rng.integers(0, 1 << 40, (n, k)), axis=1), rng.integers(0, most + 1, n)
     return (order < size[:, np.newaxis]).astype(np.uint8)
+
+
+def sets_of(k: int, most: int, n: int, seed: int = 0) -> list[frozenset[int]]:
+    """Return n sets of 0 to `most` of k options, the first one empty and the second one as large as possible."""
+    rng = np.random.default_rng([seed, k, most])
+    found = [frozenset(rng.choice(k, rng.integers(0, most + 1), replace=False).tolist()) for _ in range(n)]
+    return [frozenset(), frozenset(range(k - most, k)), *found][:n]
