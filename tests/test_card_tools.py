@@ -44,9 +44,11 @@ WITHOUT_ROW = {
     "LaplaceVector": "the kernel of Laplace",
     "ProjectiveGeometryResponse": "measured with whole estimates by benchmarks/rivals and bench_simulate.py only",
     "RankedSigns": "not measured",
+    "SetCube": "not measured",
     "SetSelection": "not measured",
     "SketchResponse": "not measured",
     "Warner": "the kernel of RandomizedResponse",
+    "WholeSets": "not measured",
 }
 
 

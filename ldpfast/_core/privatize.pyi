@@ -64,6 +64,9 @@ class CodeKernel(Kernel): ...
 class RandomizedResponse(CodeKernel):
     def __init__(self, coin: _Coin) -> None: ...
 
+class WholeSets(CodeKernel):
+    def __init__(self, coin: _Coin, k: int, own: int, optional: bool) -> None: ...
+
 class Warner(RandomizedResponse):
     def __init__(self, coin: _Coin) -> None: ...
 
@@ -135,6 +138,14 @@ class CapCube(BitKernel):
 class SampledCube(Kernel):
     def __init__(
         self, dim: int, sampled: int, radius: float, heads: int, threshold: int, up_to: Sequence[int]
+    ) -> None: ...
+
+class SetCapCube(BitKernel):
+    def __init__(self, k: int, own: int, dim: int, heads: int, threshold: int, up_to: Sequence[int]) -> None: ...
+
+class SetCube(Kernel):
+    def __init__(
+        self, k: int, own: int, dim: int, sampled: int, heads: int, threshold: int, up_to: Sequence[int]
     ) -> None: ...
 
 class Series(BitKernel):

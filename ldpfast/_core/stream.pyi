@@ -69,6 +69,11 @@ class StreamId(IntEnum):
     SET_BITS = 63
     SET_INDICES = 64
     SET_COINS = 65
+    SET_CUBE_COORDINATES = 66
+    SET_CUBE_SIGNS = 67
+    SET_CUBE_MEMBERS = 68
+    SET_CUBE_OTHERS = 69
+    WHOLE_SETS = 70
     SUBKEY = 0x7FFFFFFF
 
 class Stream:

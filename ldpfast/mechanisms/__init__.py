@@ -3,7 +3,7 @@
 from ..reports import Aggregator
 from . import _laplace_residue as _laplace_residue  # their classes are not public, but saved queries name them
 from . import _smoothed_bins as _smoothed_bins
-from ._best_mechanism import for_ball, for_box, for_categories, for_interval
+from ._best_mechanism import for_ball, for_box, for_categories, for_interval, for_sets
 from ._bins import Bins
 from ._decoding import decoding_of as decoding_of
 from ._finite_channel import FiniteChannel
@@ -28,7 +28,9 @@ from ._records import RecordPiece as RecordPiece
 from ._records import Records as Records
 from ._residue import Residue
 from ._sampled_cube import SampledCube
+from ._set_cube import SetCube as SetCube  # returned by for_sets
 from ._set_selection import SetSelection
+from ._sets_law import SetsLaw as SetsLaw
 from ._sign_bit import SignBit
 from ._simulate import simulate
 from ._sketch_response import SketchResponse
@@ -36,6 +38,7 @@ from ._subset_selection import SubsetSelection
 from ._tree_response import TreeResponse
 from ._unary_encoding import UnaryEncoding
 from ._warner import Warner
+from ._whole_sets import WholeSets as WholeSets
 from ._window import Window
 
 __all__ = [
@@ -71,5 +74,6 @@ __all__ = [
     "for_box",
     "for_categories",
     "for_interval",
+    "for_sets",
     "simulate",
 ]

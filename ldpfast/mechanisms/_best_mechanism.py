@@ -25,9 +25,12 @@ from ._rank_codebook import MAX_DIM, MAX_VECTORS, RankCodebook, best_vectors
 from ._ranked_signs import MAX_DIM as SIGNS_MAX_DIM
 from ._ranked_signs import MAX_SIGNS, RankedSigns
 from ._sampled_cube import MAX_SAMPLED, SampledCube
+from ._set_cube import SetCube
+from ._set_selection import SetSelection
 from ._sign_bit import SignBit
 from ._subset_selection import SubsetSelection, best_size, subset_variance
 from ._unary_encoding import UnaryEncoding
+from ._whole_sets import WholeSets
 from ._window import MAX_OUTPUTS, Window
 
 NEARLY = 0.01  # more variance, for one bit instead of a window, and for a codebook instead of a frame
@@ -217,6 +220,55 @@ def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> Fo
                 UserWarning,
             )
     return mechanism
+
+
+def for_sets(k: int, most: int, epsilon: float, *, optional: bool = False) -> SetSelection | SetCube | WholeSets:
+    """Return the mechanism for a set of options, such as "check all that apply", with the smallest variance of their shares.
+
+    Parameters
+    ----------
+    k : int
+        Number of options, >= 2.
+    most : int
+        Largest number of options of a set, in [1, k]. The smallest number that people need has the smallest variance.
+    epsilon : float
+        Privacy parameter of the whole set, > 0.
+    optional : bool, default False
+        Whether a set may be missing, which is different from an empty set.
+
+    Returns
+    -------
+    mechanism : SetSelection, SetCube or WholeSets
+        `SetSelection` for `most` up to about a third of `k`, then `SetCube`, whose reports do not tell how many options a set
+        has; `WholeSets`, randomized response of the whole set, if there are fewer sets than about e^epsilon. All take the same
+        records. The choice depends on the arguments alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If no mechanism accepts these arguments.
+
+    Notes
+    -----
+    The criterion is the mean over the options of the variances of their shares from noise alone, for the sets of people for
+    which it is largest.
+
+    Examples
+    --------
+    >>> from ldpfast.mechanisms import for_sets
+    >>> for_sets(20, 3, epsilon=1.0)
+    SetSelection(k=20, most=3, epsilon=1.0, optional=False, size=2, threshold=1)
+    >>> for_sets(20, 20, epsilon=1.0)
+    SetCube(k=20, most=20, epsilon=1.0, optional=False)
+    >>> for_sets(5, 2, epsilon=4.0)
+    WholeSets(k=5, most=2, epsilon=4.0, optional=False)
+    """
+    makers: list[Callable[[], SetSelection | SetCube | WholeSets]] = [
+        partial(SetSelection, k, most, epsilon, optional=optional),
+        partial(SetCube, k, most, epsilon, optional=optional),
+        partial(WholeSets, k, most, epsilon, optional=optional),
+    ]
+    return best(makers, lambda mechanism: mechanism.worst_mean_variance, tolerance=ROUNDING)
 
 
 def for_box(dim: int, epsilon: float, *, radius: float = 1.0, max_bits: int | None = None) -> SampledCube | LinfBall:

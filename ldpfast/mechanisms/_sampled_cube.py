@@ -35,7 +35,7 @@ LARGEST_DIM = 1 << 30
 
 
 @lru_cache(maxsize=4096)
-def _tail(k: int, threshold: int) -> tuple[int, int]:
+def tail(k: int, threshold: int) -> tuple[int, int]:
     """Return the number of sign patterns that agree with a given one in at least so many places, and the sum of 2 a - k.
 
     a is the number of places where they agree.
@@ -50,14 +50,14 @@ def _tail(k: int, threshold: int) -> tuple[int, int]:
 
 def _signal(k: int, threshold: int, epsilon: float) -> float:
     """Return m, the mean of the share of agreements minus that of disagreements, in floating point."""
-    patterns, excess = _tail(k, threshold)
+    patterns, excess = tail(k, threshold)
     gain, whole = math.expm1(min(epsilon, 300.0)), 1 << k
     return gain * (excess / whole / k) / (1 + gain * (patterns / whole))
 
 
 def _is_drawn(k: int, threshold: int) -> bool:
     """Return whether the patterns that agree in so many places can be drawn in a reasonable time."""
-    return k <= MAX_SAMPLED or _tail(k, threshold)[0] << RARE_BITS >= 1 << k
+    return k <= MAX_SAMPLED or tail(k, threshold)[0] << RARE_BITS >= 1 << k
 
 
 def _best_threshold(k: int, epsilon: float) -> int:
@@ -178,26 +178,22 @@ class SampledCube(Mechanism):
             _check.integer("threshold", self.threshold, 1 if self.sampled is None else largest // 2 + 1, largest)
         self._set_chosen(sampled=self.sampled, threshold=self.threshold)
         k, threshold = best_design(dim, epsilon, self.sampled, self.threshold)
-        patterns, excess = _tail(k, threshold)
-        coin = _coins.of_set(epsilon, patterns, 1 << k)
-        inside, outside = coin.inside, coin.outside
-        # The sum of 2 a - k over all patterns is zero.
-        scale = check_scale(radius * (1 / float((inside - outside) * excess / k)) * (dim / k))
-        up_to = [_tail(k, a)[0] for a in range(k, threshold - 1, -1)] if k <= MAX_SAMPLED else []
+        coin = _coins.of_set(epsilon, tail(k, threshold)[0], 1 << k)
+        law = SampledCubeLaw.of(dim, k, threshold, radius, coin)
+        scale = check_scale(law.scale)
         report: Format = Bits(dim) if k == dim else SampledSigns(dim, k, scale)
-        binary = _coins.BinaryCoin(coin.heads, coin.bits, coin.epsilon_realized)
         self._set(dim=dim, epsilon=epsilon, radius=radius, sampled=k, threshold=threshold)
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=Ball(dim, radius, "linf"),
             report=report,
             debiasing=Debiasing(-scale, scale) if k == dim else None,
-            kernel=privatize.CapCube(dim, radius, coin.heads, threshold, up_to)
+            kernel=privatize.CapCube(dim, radius, coin.heads, threshold, law.up_to)
             if k == dim
-            else privatize.SampledCube(dim, k, radius, coin.heads, threshold, up_to),
-            law=SampledCubeLaw(dim, k, threshold, radius, scale, binary, patterns),
+            else privatize.SampledCube(dim, k, radius, coin.heads, threshold, law.up_to),
+            law=law,
             scale=scale,
-            coin=binary,
+            coin=law.coin,
         )
 
     @property
@@ -227,6 +223,22 @@ class SampledCubeLaw(Law):
     scale: float
     coin: _coins.BinaryCoin
     patterns: int
+
+    @classmethod
+    def of(cls, dim: int, sampled: int, threshold: int, radius: float, coin: _coins.SetCoin) -> SampledCubeLaw:
+        """Return the law of a design with a coin for its patterns."""
+        _, excess = tail(sampled, threshold)
+        # The sum of 2 a - k over all patterns is zero.
+        scale = radius * (1 / float((coin.inside - coin.outside) * excess / sampled)) * (dim / sampled)
+        binary = _coins.BinaryCoin(coin.heads, coin.bits, coin.epsilon_realized)
+        return cls(dim, sampled, threshold, radius, scale, binary, coin.size)
+
+    @property
+    def up_to(self) -> list[int]:
+        """Numbers of patterns with at most 0, 1, ... disagreements, if patterns are drawn as numbers."""
+        if self.sampled > MAX_SAMPLED:
+            return []
+        return [tail(self.sampled, a)[0] for a in range(self.sampled, self.threshold - 1, -1)]
 
     @property
     def weights(self) -> tuple[int, int]:
@@ -258,10 +270,21 @@ class SampledCubeLaw(Law):
     @property
     def moment(self) -> float:
         """As `SampledCube.moment`."""
+        return self.scale**2 * float(self._square) / self.dim
+
+    @property
+    def pair_moment(self) -> float:
+        """Mean of the product of two reported signs, for two of the sampled coordinates where the record has the same sign."""
+        k = self.sampled
+        return float((self._square - k) / (k * (k - 1)))
+
+    @property
+    def _square(self) -> Fraction:
+        """Mean square of the number of agreements minus that of disagreements."""
         k, weights = self.sampled, self.weights
         numbers = [math.comb(k, a) * weights[a < self.threshold] for a in range(k + 1)]
         squares = sum(number * (2 * a - k) ** 2 for a, number in enumerate(numbers))
-        return self.scale**2 * float(Fraction(squares, sum(numbers))) / self.dim
+        return Fraction(squares, sum(numbers))
 
     def rows(self) -> list[list[int]] | None:
         """Return the channel from vertices to sets of sampled coordinates, in lexicographic order, and their signs."""

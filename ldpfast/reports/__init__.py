@@ -30,6 +30,7 @@ from ._question import Result as Result
 from ._recipe import Recipe as Recipe
 from ._recipe import StateLayout as StateLayout
 from ._recipe import recipe_of as recipe_of
+from ._signs import SampledBits as SampledBits
 from ._signs import SampledSigns as SampledSigns
 from ._vectors import Vectors
 

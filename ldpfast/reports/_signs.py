@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing, BoundedSum, Estimate, Normal
+from ..results import AnyDebiasing, Binomial, BoundedSum, Estimate, Normal, WithGaps
 from ._format import CountFormat, Decoding
 
 
@@ -84,3 +84,42 @@ class SampledSigns(CountFormat):
         coordinates = np.sort(reports >> 1, axis=1)
         repeated = np.flatnonzero((coordinates[:, 1:] == coordinates[:, :-1]).any(axis=1))
         return f"hold different coordinates; row {int(repeated[0])} does not" if len(repeated) else None
+
+
+@dataclass(frozen=True)
+class SampledBits(SampledSigns):
+    """Sampled signs that are the bits of `leading` shares, plus for 1, and of further coordinates, which are not decoded.
+
+    An estimate divides by the number of people who were asked about a coordinate, and has a smaller variance than the mean of
+    decoded reports: there a sign is 1/2 +- `reach`, and 1/2 stands for coordinates that are not sampled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.reports import SampledBits
+    >>> format = SampledBits(4, sampled=1, reach=9.0, leading=3)
+    >>> format.decode(np.array([[3]], np.uint8), None).tolist()  # plus at coordinate 1
+    [[0.5, 9.5, 0.5]]
+    """
+
+    leading: int
+
+    def asked(self, state: AnyArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of plus signs and of all signs of each coordinate, shape (..., dim)."""
+        signs = state.reshape(*state.shape[:-1], self.dim, 2)
+        return signs[..., 1], signs.sum(axis=-1)
+
+    def mean(self, decoding: Decoding, state: AnyArray, n: int) -> Estimate[Any]:
+        """Return the shares of ones among the people who were asked; NaN where nobody was."""
+        plus, asked = (numbers[: self.leading] for numbers in self.asked(state))
+        line, gaps = decoding.line, asked == 0
+        trials = np.maximum(asked, 1)
+        value = line(plus / trials)
+        stderr = np.sqrt(line.variance(np.clip(value, *decoding.value_range)) / trials)
+        rule: Any = Binomial(plus, trials, line)
+        if gaps.any():
+            value, stderr, rule = np.where(gaps, np.nan, value), np.where(gaps, np.inf, stderr), WithGaps(rule, gaps)
+        return Estimate(value, stderr, n, decoding.guarantee, None, rule, _span=decoding.value_range)
+
+    def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
+        return super().decode(reports, debiasing)[:, : self.leading] + 0.5

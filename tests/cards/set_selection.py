@@ -155,8 +155,7 @@ CARD = Card(
             65,
             "several at once: all that apply, $m$ at most",
             "`SetSelection`",
-            "one report for the whole set; the variance grows with $m$, not with $k$",
-            "`for_categories` is for one category of each person",
+            "one report for the whole set; the variance grows with $m$, not with $k$; `for_sets` chooses it",
         ),
         Precision(
             "category",

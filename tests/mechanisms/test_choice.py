@@ -10,7 +10,8 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import mechanisms
-from ldpfast.mechanisms import for_ball, for_box, for_categories, for_interval
+from ldpfast.mechanisms import SetCube, WholeSets, for_ball, for_box, for_categories, for_interval, for_sets
+from ldpfast.reports import recipe_of
 
 from ..support.cases import each
 from ..support.internals.mechanisms import best_mechanism
@@ -143,6 +144,79 @@ def test_fewer_coordinates_are_sampled_for_short_reports():
     assert [for_box(1000, 4.0, max_bits=bits).sampled for bits in (11, 22, 33, 44)] == [1, 2, 3, 4]
 
 
+def mean_variance(mechanism, share):
+    """Return the mean over the options of n times the variance from noise alone, if a share of the people tick each of them."""
+    law = recipe_of(mechanism).law
+    line = law.line
+    if isinstance(mechanism, SetCube):  # and from the choice of the people who are asked
+        return line.variance(share) * law.cube.dim / law.cube.sampled - share * (1 - share)
+    own, other = (np.ravel(line.variance(bit))[0] for bit in (1.0, 0.0))
+    return share * own + (1 - share) * other
+
+
+@each("k, most", [(2, 1), (2, 2), (5, 2), (8, 3), (8, 8), (20, 3), (20, 8), (50, 40)])
+@each("epsilon", [0.25, 1.0, 4.0, 6.0])
+@each("optional", [False, True])
+def test_the_mechanism_of_sets(k, most, epsilon, optional):
+    """The smallest of the largest mean variances of all shares of people, which are at most most / k on average."""
+    worst = {}
+    for kind in (ldp.SetSelection, SetCube, WholeSets):
+        try:
+            mechanism = kind(k, most, epsilon, optional=optional)
+        except ValueError:
+            assert kind is WholeSets
+            continue
+        worst[mechanism] = max(mean_variance(mechanism, share) for share in np.linspace(0, most / k, 1001))
+        assert mechanism.worst_mean_variance == pytest.approx(worst[mechanism], rel=1e-6)
+    chosen = for_sets(k, most, epsilon, optional=optional)
+    assert worst[chosen] <= min(worst.values()) * (1 + 1e-4)
+
+
+@each(
+    "epsilon, first",
+    [
+        (0.25, {10: 4, 20: 6, 50: 15, 100: 29}),
+        (1.0, {10: 5, 20: 9, 50: 20, 100: 40}),
+        (4.0, {10: 5, 20: 8, 50: 19, 100: 38}),
+    ],
+)
+def test_the_cube_is_taken_for_sets_of_many_options(epsilon, first):
+    """From about 0.3 k to 0.4 k options on."""
+    for k, most in first.items():
+        assert isinstance(for_sets(k, most - 1, epsilon), ldp.SetSelection)
+        assert isinstance(for_sets(k, most, epsilon), SetCube)
+        assert isinstance(for_sets(k, k, epsilon), SetCube)
+    assert for_sets(1000, 1000, epsilon) == SetCube(1000, 1000, epsilon)
+
+
+@each("k, most, epsilon, gain", [(5, 2, 3.0, 1.05), (5, 2, 4.0, 1.34), (8, 3, 6.0, 1.66)])
+def test_whole_sets_are_taken_if_there_are_few(k, most, epsilon, gain):
+    chosen = for_sets(k, most, epsilon)
+    assert chosen == WholeSets(k, most, epsilon)
+    others = ldp.SetSelection(k, most, epsilon), SetCube(k, most, epsilon)
+    found = min(mechanism.worst_mean_variance for mechanism in others) / chosen.worst_mean_variance
+    assert found == pytest.approx(gain, abs=0.005)
+    assert isinstance(for_sets(k, most, epsilon - 1.5), ldp.SetSelection)
+
+
+def test_all_mechanisms_of_sets_take_the_same_records():
+    for k, most, epsilon in ((20, 3, 1.0), (20, 20, 4.0), (5, 2, 4.0)):
+        chosen = for_sets(k, most, epsilon, optional=True)
+        sets = [{0, 1}, set(), None]
+        rows = np.array([[1, 1, *[0] * (k - 2)], [0] * k], np.uint8)
+        packed = np.packbits(rows, axis=1, bitorder="little")
+        reports = chosen.privatize(sets[:2], rng=1)
+        assert (chosen.privatize(rows, rng=1) == reports).all()
+        assert (chosen.privatize(packed, rng=1) == reports).all()
+        assert len(chosen.privatize(sets, rng=1)) == 3
+        line = recipe_of(chosen).law.line
+        hits, trials = recipe_of(chosen).law.hits(chosen.collect(sets * 2000, rng=1)._counts.states[0][0], 6000)
+        share = line(hits / trials)
+        assert share.shape == (k + 1,)
+        error = np.sqrt(line.variance(np.clip(share, 0, 1)) / trials)
+        assert (np.abs(share - [1 / 3, 1 / 3, *[0] * (k - 2), 1 / 3]) < 5 * error).all()
+
+
 @each("epsilon", [0.5, 2.0, 8.0])
 @each("dim", [1, 3, 100])
 def test_the_mechanism_of_the_ball(dim, epsilon):
@@ -239,7 +313,7 @@ def test_arguments_of_a_wrong_type(call, message):
 
 
 def test_all_choices_are_public():
-    assert {"for_ball", "for_box", "for_categories", "for_interval"} <= set(mechanisms.__all__)
+    assert {"for_ball", "for_box", "for_categories", "for_interval", "for_sets"} <= set(mechanisms.__all__)
 
 
 def test_a_large_loss_against_subset_selection_is_announced():

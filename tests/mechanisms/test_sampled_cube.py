@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast.mechanisms._sampled_cube import _signal, _tail
+from ldpfast.mechanisms._sampled_cube import _signal, tail
 
 from ..support import reference
 from ..support.cases import each
@@ -134,7 +134,7 @@ def test_the_side_changes_exactly_at_the_threshold_of_the_coin(isa, dim, sampled
     x = np.sign(np.random.default_rng(1).uniform(-1, 1, (40, dim)))
     mechanism = ldp.SampledCube(dim, 2.0, sampled=sampled, threshold=threshold)
     up_to = (
-        [_tail(sampled, a)[0] for a in range(sampled, threshold - 1, -1)] if sampled <= sampled_cube.MAX_SAMPLED else []
+        [tail(sampled, a)[0] for a in range(sampled, threshold - 1, -1)] if sampled <= sampled_cube.MAX_SAMPLED else []
     )
     word = reference.Words(FIXED_KEY, "CUBE_SIGNS", 0).word()
     agreements = []
@@ -361,7 +361,7 @@ def test_a_set_of_many_signs_is_drawn_in_a_bounded_time(dim):
     for epsilon in (0.1, 1.0, 5.0, 8.0, 10.0, 12.0, 20.0, 40.0, 44.0):
         for mechanism in (ldp.SampledCube(dim, epsilon), ldp.SampledCube(dim, epsilon, sampled=dim)):
             if mechanism.sampled > sampled_cube.MAX_SAMPLED:
-                assert _tail(dim, mechanism.threshold)[0] << sampled_cube.RARE_BITS >= 1 << dim
+                assert tail(dim, mechanism.threshold)[0] << sampled_cube.RARE_BITS >= 1 << dim
     x = np.zeros((3, dim))
     assert len(ldp.SampledCube(dim, 40.0).privatize(x, rng=1)) == 3
     assert len(ldp.SampledCube(dim, 40.0, sampled=dim).privatize(x, rng=1)) == 3

@@ -19,10 +19,12 @@
 #include "privatize/sampled_cube.h"
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
+#include "privatize/set_cube.h"
 #include "privatize/set_positions.h"
 #include "privatize/set_selection.h"
 #include "privatize/subset_selection.h"
 #include "privatize/unary_encoding.h"
+#include "privatize/whole_sets.h"
 #include "privatize/window.h"
 #include "random/cmac.h"
 #include "random/discrete_gaussian.h"
@@ -188,6 +190,28 @@ static void sets(void)
         privatize("set of one position", privatize_set_codes_u8, &p, set_records, 60, 1);
         privatize("set of one position, u16", privatize_set_codes_u16, &p, set_records, 60, 2);
     }
+    static const set_cube few = {{1, 0x1p31, (uint64_t)11 << 60, 5, {1, 5}, 131, 4, 3}, 130, 3};
+    static const set_cube some = {{1, 0x1p31, (uint64_t)11 << 60, 41, {1, 41}, 40, 40, 39}, 40, 3};
+    static const set_cube all = {{1, 0x1p31, (uint64_t)11 << 60, 0, {0}, 131, 131, 68}, 130, 3};
+    privatize("set cube, u8", privatize_set_cube_u8, &few, set_records, 60, 4);
+    privatize("set cube, u16", privatize_set_cube_u16, &few, set_records, 60, 8);
+    privatize("set cube, u32", privatize_set_cube_u32, &few, set_records, 60, 16);
+    privatize("set cube, all signs", privatize_set_cap_cube, &some, set_records, 60, 5);
+    privatize("set cube, all signs", privatize_set_cap_cube, &all, set_records, 60, 17);
+    static whole_sets whole = {.response = {1 << 16, 3ull << 62, 1ull << 46, 1 << 18, 0, 64, STREAM_WHOLE_SETS},
+                               .smaller = {1, 130, 8385},
+                               .k = 130,
+                               .own = 3,
+                               .optional = 1};
+    for (uint32_t q = 0; q < 130; q++) { /* any numbers */
+        whole.rank[q] = (uint16_t)(q * (q - 1) / 2);
+        whole.rank[130 + q] = (uint16_t)(300 * q);
+    }
+    privatize("whole sets, u16", privatize_whole_sets_u16, &whole, set_records, 60, 2);
+    whole.response =
+        (randomized_response){200, ((uint64_t)1 << 32) - 200 * 16000000ull, 16000000, 0, 22, 32, STREAM_WHOLE_SETS};
+    whole.response.reciprocal = 0x8637bd06u;
+    privatize("whole sets, u8", privatize_whole_sets_u8, &whole, set_records, 60, 1);
     static int64_t counts[1 << 16];
     for (int log = 0; log <= 16; log += 4) {
         for (size_t i = 0; i < (size_t)1 << log; i++)

@@ -26,10 +26,12 @@
 #include "privatize/sampled_cube.h"
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
+#include "privatize/set_cube.h"
 #include "privatize/set_positions.h"
 #include "privatize/set_selection.h"
 #include "privatize/subset_selection.h"
 #include "privatize/unary_encoding.h"
+#include "privatize/whole_sets.h"
 #include "privatize/window.h"
 #include "random/cmac.h"
 #include "sgd/glm.h"
@@ -278,6 +280,24 @@ static void set_selections(void)
     run("positions of ticks, packed", positions_of_ticks, &both[1], codes, 9, 9, 6, RECORDS);
 }
 
+static void whole(void)
+{
+    static whole_sets p = {.response = {1351, 0, 1ull << 52, 4096, 0, 64, STREAM_WHOLE_SETS},
+                           .smaller = {1, 20, 190},
+                           .k = 20,
+                           .own = 3,
+                           .optional = 1};
+    p.response.direct = -1351ull * p.response.words_per_symbol;
+    for (uint32_t q = 0; q < 20; q++) {
+        p.rank[q] = (uint16_t)(q * (q - 1) / 2);
+        p.rank[20 + q] = (uint16_t)(q * (q - 1) * (q - 2) / 6);
+    }
+    privatize("whole sets, u16", privatize_whole_sets_u16, &p, codes_16, 40, 6, 2);
+    p.response =
+        (randomized_response){5, ((uint64_t)1 << 32) - 5 * 500000000ull, 500000000, 0x90000000u, 27, 32, STREAM_WHOLE_SETS};
+    privatize("whole sets, u8", privatize_whole_sets_u8, &p, codes_16, 40, 6, 1);
+}
+
 static void codebooks(void)
 {
     static const uint32_t dims[] = {1, 2, 10, 100, 4}, vectors[] = {16, 1, 16, 64, 160}, top[] = {8, 1, 8, 28, 70},
@@ -339,6 +359,13 @@ static sampled_cube all_signs(uint32_t dim, uint32_t wrong)
     return p;
 }
 
+/* The same for sets of three options. */
+static set_cube of_sets(sampled_cube cube)
+{
+    const set_cube p = {cube, cube.dim - 1, 3};
+    return p;
+}
+
 /* Given the coin and the coordinates, the time does not depend on the record. */
 static void cubes(void)
 {
@@ -348,6 +375,11 @@ static void cubes(void)
         run("sampled cube, the record alone, f64", privatize_sampled_cube_f64_u8, &few, doubles, 40, 80, 4, RECORDS);
         run("cap cube, the record alone, f32", privatize_cap_cube_f32, &all, floats, 40, 40, 2, RECORDS);
         run("cap cube, the record alone, f64", privatize_cap_cube_f64, &all, doubles, 40, 80, 2, RECORDS);
+        const set_cube options = of_sets(few), every = of_sets(all);
+        run("set cube, the record alone, u8", privatize_set_cube_u8, &options, codes_16, 40, 6, 4, RECORDS);
+        run("set cube, the record alone, u16", privatize_set_cube_u16, &options, codes_16, 40, 6, 8, RECORDS);
+        run("set cube, the record alone, u32", privatize_set_cube_u32, &options, codes_16, 40, 6, 16, RECORDS);
+        run("set cube, the record alone, all signs", privatize_set_cap_cube, &every, codes_16, 40, 6, 2, RECORDS);
     }
 }
 
@@ -525,6 +557,7 @@ static void unclaimed(void)
     const linf_ball thin = {10, 1, 1 << 30, 0xbb00000000000000u, (uint64_t)1 << 62};
     const unary_encoding unary = {130, (uint64_t)1 << 62, 0};
     const sampled_cube few = few_signs(1), all = all_signs(70, 32);
+    const set_cube options = of_sets(few), every = of_sets(all);
     /* Whole strings of 9 bytes and prefixes of 4, with 2 functions and 5 buckets each. */
     static const uint64_t coefficient[] = {12345678901234567u, 98765432109876543u, 5, 7, 11, 1u << 30};
     const string_hashes strings = {{1, 2}, coefficient, 2, 5, 9}, prefixes = {{3, 4}, coefficient, 2, 5, 4};
@@ -551,6 +584,10 @@ static void unclaimed(void)
     privatize("not claimed: sampled cube, f64 u32", privatize_sampled_cube_f64_u32, &few, doubles, 40, 80, 16);
     privatize("not claimed: cap cube, f32", privatize_cap_cube_f32, &all, floats, 9, 280, 9);
     privatize("not claimed: cap cube, f64", privatize_cap_cube_f64, &all, doubles, 9, 560, 9);
+    privatize("not claimed: set cube, u8", privatize_set_cube_u8, &options, codes_16, 40, 6, 4);
+    privatize("not claimed: set cube, u16", privatize_set_cube_u16, &options, codes_16, 40, 6, 8);
+    privatize("not claimed: set cube, u32", privatize_set_cube_u32, &options, codes_16, 40, 6, 16);
+    privatize("not claimed: set cube, all signs", privatize_set_cap_cube, &every, codes_16, 9, 6, 9);
     privatize("not claimed: sketch response", privatize_sketch_response, &sketch, codes, 30, 10, 1);
     privatize("not claimed: Laplace, f32", privatize_laplace_f32, &p, floats, 300, 4, 8);
     privatize("not claimed: Laplace, f64", privatize_laplace_f64, &p, doubles, 300, 8, 8);
@@ -594,6 +631,7 @@ int main(int count, char **arguments)
     windows();
     subsets();
     set_selections();
+    whole();
     codebooks();
     frames();
     cubes();

@@ -85,7 +85,7 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
     aggregator = aggregate(mechanism, reports)
     if hasattr(aggregator, "counts"):
         if isinstance(mechanism.report, SampledSigns):
-            one_hot = (reports[:, :, None] == np.arange(2 * mechanism.dim)).sum(axis=1).reshape(n, -1, 2)
+            one_hot = (reports[:, :, None] == np.arange(2 * mechanism.report.dim)).sum(axis=1).reshape(n, -1, 2)
         elif reports.ndim == 2:
             one_hot = np.unpackbits(reports, axis=1, count=mechanism.report.k, bitorder="little")
         else:

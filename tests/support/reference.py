@@ -189,17 +189,19 @@ def disagreements(heads: int, k: int, threshold: int, signs: Words, members: Wor
             return drawn
 
 
-def sampled_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> np.ndarray:
-    """Return the items of reports of sampled signs. Coordinates are drawn for 32 people at a time."""
-    dim, k, threshold = mechanism.dim, mechanism.sampled, mechanism.threshold
-    heads = recipe_of(mechanism).coin.heads if heads is None else heads
-    drawn, rounding, signs, members, others = (
-        Words(key, f"CUBE_{use}", block, 256) for use in ("COORDINATES", "ROUNDING", "SIGNS", "MEMBERS", "OTHERS")
+def cube_items(design, heads: int, key: bytes, block: int, n: int, own, uses: str = "CUBE") -> np.ndarray:
+    """Return the items of reports of sampled signs. Coordinates are drawn for 32 people at a time.
+
+    `own` returns the signs of a person's record at some coordinates.
+    """
+    dim, k, threshold = design.dim, design.sampled, design.threshold
+    drawn, signs, members, others = (
+        Words(key, f"{uses}_{use}", block, 256) for use in ("COORDINATES", "SIGNS", "MEMBERS", "OTHERS")
     )
-    out = np.empty((len(rows), k), np.int64)
-    for start in range(0, len(rows), 32):
-        together = rows[start : start + 32]
-        words = drawn.take(len(together) * k, "<u4").astype(np.uint64).reshape(-1, k) * np.uint64(dim)
+    out = np.empty((n, k), np.int64)
+    for start in range(0, n, 32):
+        together = min(32, n - start)
+        words = drawn.take(together * k, "<u4").astype(np.uint64).reshape(-1, k) * np.uint64(dim)
         drawn.next_block()
         sampled = []
         for row in words.tolist():
@@ -210,21 +212,30 @@ def sampled_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int
                     place = index_below(others, dim)
                 places.append(place)
             sampled.append(places)
-        for i, (places, x) in enumerate(zip(sampled, together, strict=True)):
-            own = rounded_signs(rounding, x[places], mechanism.radius)
+        for i, places in enumerate(sampled, start):
             differ = disagreements(heads, k, threshold, signs, members)
-            out[start + i] = [2 * j + (s ^ differ >> at & 1) for at, (j, s) in enumerate(zip(places, own, strict=True))]
+            pairs = zip(places, own(i, places), strict=True)
+            out[i] = [2 * j + (sign ^ differ >> at & 1) for at, (j, sign) in enumerate(pairs)]
     return out
 
 
-def cap_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> np.ndarray:
-    """Return the signs (0 or 1) of reports of all coordinates."""
-    dim, threshold = mechanism.dim, mechanism.threshold
+def sampled_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> np.ndarray:
+    """Return the items of reports of sampled signs of numbers."""
+    rounding = Words(key, "CUBE_ROUNDING", block, 256)
     heads = recipe_of(mechanism).coin.heads if heads is None else heads
-    rounding, signs, members = (Words(key, f"CUBE_{use}", block, 512) for use in ("ROUNDING", "SIGNS", "MEMBERS"))
+
+    def own(i: int, places: list[int]) -> list[int]:
+        return rounded_signs(rounding, rows[i][places], mechanism.radius)
+
+    return cube_items(mechanism, heads, key, block, len(rows), own)
+
+
+def cap_signs(design, heads: int, key: bytes, block: int, rows, uses: str = "CUBE") -> np.ndarray:
+    """Return the signs (0 or 1) of reports of all coordinates, from those of the records."""
+    dim, threshold = design.dim, design.threshold
+    signs, members = (Words(key, f"{uses}_{use}", block, 512) for use in ("SIGNS", "MEMBERS"))
     out = np.empty((len(rows), dim), np.uint8)
-    for i, x in enumerate(rows):
-        own = np.array(rounded_signs(rounding, x, mechanism.radius), np.uint8)
+    for i, own in enumerate(rows):
         if dim <= 62:
             differ = disagreements(heads, dim, threshold, signs, members)
             out[i] = own ^ np.array([differ >> j & 1 for j in range(dim)], np.uint8)
@@ -239,6 +250,14 @@ def cap_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | N
                 break
         out[i] = drawn
     return out
+
+
+def cap_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> np.ndarray:
+    """Return the signs (0 or 1) of reports of all coordinates of numbers."""
+    rounding = Words(key, "CUBE_ROUNDING", block, 512)
+    heads = recipe_of(mechanism).coin.heads if heads is None else heads
+    own = [np.array(rounded_signs(rounding, x, mechanism.radius), np.uint8) for x in rows]
+    return cap_signs(mechanism, heads, key, block, own)
 
 
 def vertex(x: float, radius: float, byte: int, low: int, real) -> int:

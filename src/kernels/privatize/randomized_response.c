@@ -38,6 +38,11 @@ int respond_u8(const randomized_response *p, stream *s, const uint8_t *symbol, s
                          : respond_wide_8(p, s, symbol, n, out);
 }
 
+int respond_u16(const randomized_response *p, stream *s, const uint16_t *symbol, size_t n, uint16_t *out)
+{
+    return respond_wide_16(p, s, symbol, n, out);
+}
+
 #define DEFINE_RESPONSE(type, respond)                                                                                      \
     int privatize_randomized_response_u##type(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, \
                                               void *out)                                                                    \
@@ -52,6 +57,6 @@ int respond_u8(const randomized_response *p, stream *s, const uint8_t *symbol, s
     }
 
 DEFINE_RESPONSE(8, respond_u8)
-DEFINE_RESPONSE(16, respond_wide_16)
+DEFINE_RESPONSE(16, respond_u16)
 DEFINE_RESPONSE(32, respond_wide_32)
 DEFINE_RESPONSE(64, respond_wide_64)

@@ -35,5 +35,6 @@ privatize_fn privatize_randomized_response_u8, privatize_randomized_response_u16
 /* The responses to the symbols of the next n <= CODE_PIECE records; `s` is the stream of the block. Returns nonzero if a symbol
  * is not below k. */
 int respond_u8(const randomized_response *p, stream *s, const uint8_t *symbol, size_t n, uint8_t *out);
+int respond_u16(const randomized_response *p, stream *s, const uint16_t *symbol, size_t n, uint16_t *out);
 
 #endif

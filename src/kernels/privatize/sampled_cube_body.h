@@ -1,15 +1,6 @@
 /* Bottleneck: access to memory at the sampled coordinates, which are fetched for many people at once. */
 
-/* Uniform coordinates, `sampled` for each of n people. The number is `dim` where the word belongs to the incomplete last interval
- * of `dim` words. */
-static void NAME(uniform)(uint32_t dim, uint32_t *at, size_t n)
-{
-    const uint32_t incomplete = -dim % dim;
-    for (size_t i = 0; i < n; i++) { /* vector loop */
-        const uint64_t product = (uint64_t)at[i] * dim;
-        at[i] = (uint32_t)product < incomplete ? dim : (uint32_t)(product >> 32);
-    }
-}
+#include "privatize/cube_draws_body.h"
 
 /* Whether a coordinate is outside of the box or NaN. */
 LDP_INLINE int NAME(outside_box)(const sampled_cube *p, REAL v) { return !(v <= (REAL)p->radius) | !(v >= -(REAL)p->radius); }
@@ -34,36 +25,37 @@ LDP_INLINE uint64_t NAME(signs_at)(const sampled_cube *p, const REAL *x, const u
     return signs;
 }
 
-#define DEFINE_BODY(type, report_type)                                                                                         \
-    static int NAME2(privatize_sampled_cube, type)(const void *params, stream_key *key, uint64_t block, const void *records,   \
-                                                   size_t n, void *reports)                                                    \
-    {                                                                                                                          \
-        const sampled_cube *p = params;                                                                                        \
-        const size_t k = p->sampled;                                                                                           \
-        uint32_t at[CUBE_TOGETHER * CUBE_SAMPLED + 4] LDP_ALIGNED;                                                             \
-        int invalid = 0;                                                                                                       \
-        stream drawn = stream_open(key, STREAM_CUBE_COORDINATES, block);                                                       \
-        index_reader others;                                                                                                   \
-        cube_streams s;                                                                                                        \
-        indices_open(&others, key, STREAM_CUBE_OTHERS, block, 8, p->dim);                                                      \
-        indices_open(&s.members, key, STREAM_CUBE_MEMBERS, block, 8, p->sampled);                                              \
-        reader_open(&s.rounding, key, STREAM_CUBE_ROUNDING, block, n * ((k + 1) / 2));                                         \
-        reader_open(&s.signs, key, STREAM_CUBE_SIGNS, block, 2 * n);                                                           \
-        for (size_t first = 0; first < n; first += CUBE_TOGETHER) {                                                            \
-            const size_t now = n - first < CUBE_TOGETHER ? n - first : CUBE_TOGETHER;                                          \
-            stream_draw(&drawn, at, blocks_for(now * k, 4));                                                                   \
-            NAME(uniform)(p->dim, at, now * k);                                                                                \
-            for (size_t i = 0; i < now; i++)                                                                                   \
-                make_different(&others, at + i * k, k, (const REAL *)records + (first + i) * p->dim, sizeof(REAL));            \
-            for (size_t i = 0; i < now; i++) {                                                                                 \
-                const REAL *x = (const REAL *)records + (first + i) * p->dim;                                                  \
-                report_type *out = (report_type *)reports + (first + i) * k;                                                   \
-                const uint64_t signs = NAME(signs_at)(p, x, at + i * k, k, &s.rounding, &invalid) ^ draw_disagreements(p, &s); \
-                for (size_t j = 0; j < k; j++)                                                                                 \
-                    out[j] = (report_type)(2 * at[i * k + j] + (signs >> j & 1));                                              \
-            }                                                                                                                  \
-        }                                                                                                                      \
-        return invalid;                                                                                                        \
+#define DEFINE_BODY(type, report_type)                                                                                       \
+    static int NAME2(privatize_sampled_cube, type)(const void *params, stream_key *key, uint64_t block, const void *records, \
+                                                   size_t n, void *reports)                                                  \
+    {                                                                                                                        \
+        const sampled_cube *p = params;                                                                                      \
+        const size_t k = p->sampled;                                                                                         \
+        uint32_t at[CUBE_TOGETHER * CUBE_SAMPLED + 4] LDP_ALIGNED;                                                           \
+        int invalid = 0;                                                                                                     \
+        stream drawn = stream_open(key, STREAM_CUBE_COORDINATES, block);                                                     \
+        index_reader others;                                                                                                 \
+        reader rounding;                                                                                                     \
+        cube_streams s;                                                                                                      \
+        indices_open(&others, key, STREAM_CUBE_OTHERS, block, 8, p->dim);                                                    \
+        indices_open(&s.members, key, STREAM_CUBE_MEMBERS, block, 8, p->sampled);                                            \
+        reader_open(&rounding, key, STREAM_CUBE_ROUNDING, block, n * ((k + 1) / 2));                                         \
+        reader_open(&s.signs, key, STREAM_CUBE_SIGNS, block, 2 * n);                                                         \
+        for (size_t first = 0; first < n; first += CUBE_TOGETHER) {                                                          \
+            const size_t now = n - first < CUBE_TOGETHER ? n - first : CUBE_TOGETHER;                                        \
+            stream_draw(&drawn, at, blocks_for(now * k, 4));                                                                 \
+            NAME(uniform)(p->dim, at, now * k);                                                                              \
+            for (size_t i = 0; i < now; i++)                                                                                 \
+                make_different(&others, at + i * k, k, (const REAL *)records + (first + i) * p->dim, sizeof(REAL));          \
+            for (size_t i = 0; i < now; i++) {                                                                               \
+                const REAL *x = (const REAL *)records + (first + i) * p->dim;                                                \
+                report_type *out = (report_type *)reports + (first + i) * k;                                                 \
+                const uint64_t signs = NAME(signs_at)(p, x, at + i * k, k, &rounding, &invalid) ^ draw_disagreements(p, &s); \
+                for (size_t j = 0; j < k; j++)                                                                               \
+                    out[j] = (report_type)(2 * at[i * k + j] + (signs >> j & 1));                                            \
+            }                                                                                                                \
+        }                                                                                                                    \
+        return invalid;                                                                                                      \
     }
 
 #define NAME2(stem, type) PER_ISA(LDP_PASTE(LDP_PASTE(stem, DTYPE), type))
@@ -73,26 +65,6 @@ DEFINE_BODY(u32, uint32_t)
 #undef DEFINE_BODY
 #undef NAME2
 
-/* All coordinates, more than CUBE_SAMPLED: uniform rows are drawn until one is on the side of the coin. A row whose antipode is
- * on that side is flipped. */
-static void NAME(draw_side)(const sampled_cube *p, reader *signs, const uint8_t *record, uint8_t *row)
-{
-    const int heads = reader_word(signs) < p->heads;
-    for (;;) {
-        size_t agree = 0;
-        for (size_t j = 0; j < p->dim; j += 64) {
-            const size_t bytes = word_bytes(p->dim - j);
-            const uint64_t drawn = reader_word(signs) & word_mask(p->dim - j);
-            agree += PER_ISA(ones)(~(drawn ^ load_bytes(record + j / 8, bytes)) & word_mask(p->dim - j));
-            store_bytes(row + j / 8, drawn, bytes);
-        }
-        const int flip = heads && p->dim - agree >= p->threshold;
-        flip_bits(row, p->dim, -(uint64_t)flip);
-        if ((agree >= p->threshold || flip) == heads || signs->source.key->exhausted)
-            return;
-    }
-}
-
 static int NAME(privatize_cap_cube)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
                                     void *reports)
 {
@@ -100,16 +72,17 @@ static int NAME(privatize_cap_cube)(const void *params, stream_key *key, uint64_
     const size_t bytes = (p->dim + 7) / 8;
     uint8_t record[CUBE_DIM / 8] LDP_ALIGNED;
     int invalid = 0;
+    reader rounding;
     cube_streams s;
     indices_open(&s.members, key, STREAM_CUBE_MEMBERS, block, 8, p->sampled);
-    reader_open(&s.rounding, key, STREAM_CUBE_ROUNDING, block, n * ((p->dim + 1) / 2));
+    reader_open(&rounding, key, STREAM_CUBE_ROUNDING, block, n * ((p->dim + 1) / 2));
     reader_open(&s.signs, key, STREAM_CUBE_SIGNS, block, READER_WORDS);
     for (size_t i = 0; i < n; i++) {
         const REAL *x = (const REAL *)records + i * p->dim;
         uint8_t *row = (uint8_t *)reports + i * bytes;
         for (size_t j = 0; j < p->dim; j += 64) {
             const size_t now = p->dim - j < 64 ? p->dim - j : 64;
-            store_bytes(record + j / 8, NAME(signs_at)(p, x + j, NULL, now, &s.rounding, &invalid), word_bytes(now));
+            store_bytes(record + j / 8, NAME(signs_at)(p, x + j, NULL, now, &rounding, &invalid), word_bytes(now));
         }
         if (p->dim <= CUBE_SAMPLED)
             store_bytes(row, load_bytes(record, bytes) ^ draw_disagreements(p, &s), bytes);

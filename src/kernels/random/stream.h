@@ -96,6 +96,11 @@ typedef struct {
     ID(STREAM_SET_BITS, 63)                                                                                \
     ID(STREAM_SET_INDICES, 64) /* members of the set of other positions, and which of them leave */        \
     ID(STREAM_SET_COINS, 65) /* private coin, number of the person's positions, and which */               \
+    ID(STREAM_SET_CUBE_COORDINATES, 66)                                                                    \
+    ID(STREAM_SET_CUBE_SIGNS, 67)                                                                          \
+    ID(STREAM_SET_CUBE_MEMBERS, 68)                                                                        \
+    ID(STREAM_SET_CUBE_OTHERS, 69)                                                                         \
+    ID(STREAM_WHOLE_SETS, 70)                                                                              \
     ID(STREAM_SUBKEY, 0x7fffffff) /* reserved: subkeys */
 
 #define STREAM_ID_CONSTANT(name, number) name = number,

@@ -45,6 +45,7 @@ cdef extern from "random/stream.h" nogil:
         STREAM_LAPLACE_RESIDUE
         STREAM_LAPLACE_CENTRAL
         STREAM_SURVEY_KEYS
+        STREAM_WHOLE_SETS
     stream stream_open(stream_key *key, stream_id id, uint64_t block)
     size_t blocks_for(size_t n, size_t bytes)
     void stream_draw(stream *s, void *out, size_t blocks)
@@ -224,6 +225,23 @@ cdef extern from "privatize/sampled_cube.h" nogil:
     privatize_fn privatize_sampled_cube_f32_u8, privatize_sampled_cube_f32_u16, privatize_sampled_cube_f32_u32
     privatize_fn privatize_sampled_cube_f64_u8, privatize_sampled_cube_f64_u16, privatize_sampled_cube_f64_u32
     privatize_fn privatize_cap_cube_f32, privatize_cap_cube_f64
+
+
+cdef extern from "privatize/set_cube.h" nogil:
+    ctypedef struct set_cube:
+        sampled_cube cube
+        uint32_t k, own
+    privatize_fn privatize_set_cube_u8, privatize_set_cube_u16, privatize_set_cube_u32, privatize_set_cap_cube
+
+
+cdef extern from "privatize/whole_sets.h" nogil:
+    int MAX_WHOLE, MAX_RANKS, MAX_SETS
+    ctypedef struct whole_sets:
+        randomized_response response
+        uint16_t smaller[16]
+        uint16_t rank[384]
+        uint32_t k, own, optional
+    privatize_fn privatize_whole_sets_u8, privatize_whole_sets_u16
 
 
 cdef extern from "privatize/rank_codebook.h" nogil:

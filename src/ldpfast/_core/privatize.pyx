@@ -3,6 +3,8 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from math import comb
+
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport *
 
@@ -57,6 +59,35 @@ cdef class RandomizedResponse(CodeKernel):
                         privatize_randomized_response_u32, privatize_randomized_response_u64]
         self.tally_by_size = [tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64]
         return 0
+
+
+cdef class WholeSets(CodeKernel):
+    """Randomized response of sets of at most `own` of k options, whose codes are below that of a missing set, if it is one."""
+    cdef whole_sets p
+
+    def __init__(self, coin: _Coin, uint32_t k, uint32_t own, bint optional):
+        cdef uint32_t i, q
+        self.p.response = response_of(coin, STREAM_WHOLE_SETS)
+        if not (1 <= own <= min(k, <uint32_t>MAX_WHOLE) and (own - 1) * k <= <uint32_t>MAX_RANKS
+                and sum(comb(k, size) for size in range(own + 1)) + optional == coin.k <= MAX_SETS):
+            raise ValueError("the sets do not fit the kernel")
+        self.p.k, self.p.own, self.p.optional = k, own, optional
+        for i in range(own):
+            self.p.smaller[i] = comb(k, i)
+        for i in range(1, own):
+            for q in range(k):
+                self.p.rank[(i - 1) * k + q] = comb(q, i + 1)
+        self.params = &self.p
+        self.configure_counts(coin.k)
+        self.items = own
+        if coin.k <= 256:
+            self.report_size = 1
+            self.by_size = [NULL, privatize_whole_sets_u8, NULL, NULL]
+            self.tally_by_size = [NULL, tally_codes_u8, NULL, NULL]
+        else:
+            self.report_size = 2
+            self.by_size = [NULL, privatize_whole_sets_u16, NULL, NULL]
+            self.tally_by_size = [NULL, tally_codes_u16, NULL, NULL]
 
 
 cdef class Warner(RandomizedResponse):
@@ -420,6 +451,65 @@ cdef class SampledCube(Kernel):
             self.report_size = 4
             self.by_size = [NULL, NULL, privatize_sampled_cube_f32_u32, privatize_sampled_cube_f64_u32]
             self.tally_by_size = [NULL, NULL, tally_code_rows_u32, tally_code_rows_u32]
+
+
+cdef int load_set_cube(set_cube *p, uint32_t k, uint32_t own, uint32_t dim, uint32_t sampled, uint64_t heads,
+                       uint32_t threshold, up_to) except -1:
+    """Fill the struct of both forms of the cube of sets."""
+    cdef number_range unused
+    if not (1 <= own <= k <= dim <= k + 1 and k + own < 65535 and sampled / 2 < threshold <= sampled):
+        raise ValueError("the sets do not fit the kernel")
+    memset(p, 0, sizeof(set_cube))
+    load_cube(&p.cube, &unused, dim, sampled, 1.0, heads, threshold, up_to)
+    p.k, p.own = k, own
+    return 0
+
+
+cdef class SetCapCube(BitKernel):
+    """Packed signs of the k options of sets of at most `own`, and of one coordinate more for missing sets if `dim` is k + 1.
+    See `CapCube` for the other arguments."""
+    cdef set_cube p
+
+    def __init__(self, uint32_t k, uint32_t own, uint32_t dim, uint64_t heads, uint32_t threshold, up_to: Sequence[int]):
+        if dim > <uint32_t>CUBE_DIM:
+            raise ValueError("the dimension is limited")
+        load_set_cube(&self.p, k, own, dim, dim, heads, threshold, up_to)
+        self.params = &self.p
+        self.configure_bits(dim)
+        self.items = own
+        self.rows = CUBE_ROWS
+        self.by_size = [NULL, privatize_set_cap_cube, NULL, NULL]
+
+
+cdef class SetCube(Kernel):
+    """Items 2 j + sign of `sampled` of the coordinates. See `SetCapCube` for the other arguments."""
+    cdef set_cube p
+    cdef code_rows codes
+
+    def __init__(self, uint32_t k, uint32_t own, uint32_t dim, uint32_t sampled, uint64_t heads, uint32_t threshold,
+                 up_to: Sequence[int]):
+        if not sampled < dim or sampled > <uint32_t>CUBE_SAMPLED:
+            raise ValueError("the sampled coordinates do not fit the kernel")
+        load_set_cube(&self.p, k, own, dim, sampled, heads, threshold, up_to)
+        self.params = &self.p
+        self.codes = code_rows(2 * <size_t>dim, sampled)
+        self.format = &self.codes
+        self.state_bytes = 16 * <Py_ssize_t>dim
+        self.items = own
+        self.report_items = sampled
+        self.rows = CUBE_ROWS
+        if 2 * dim <= 1 << 8:
+            self.report_size = 1
+            self.by_size = [NULL, privatize_set_cube_u8, NULL, NULL]
+            self.tally_by_size = [NULL, tally_code_rows_u8, NULL, NULL]
+        elif 2 * dim <= 1 << 16:
+            self.report_size = 2
+            self.by_size = [NULL, privatize_set_cube_u16, NULL, NULL]
+            self.tally_by_size = [NULL, tally_code_rows_u16, NULL, NULL]
+        else:
+            self.report_size = 4
+            self.by_size = [NULL, privatize_set_cube_u32, NULL, NULL]
+            self.tally_by_size = [NULL, tally_code_rows_u32, NULL, NULL]
 
 
 cdef class Series(BitKernel):
