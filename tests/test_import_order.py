@@ -293,6 +293,7 @@ def test_cycles_with_imports_for_types(imports):
             "survey._cross",
             "survey._hypotheses",
             "survey._questions",
+            "survey._set_tables",
         ],
     ]
 

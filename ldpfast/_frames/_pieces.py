@@ -131,7 +131,7 @@ def _mapping(frame: Any, names: Sequence[str], existing: list[Any]) -> Piece:
     require_columns(names, existing)
     given = {name: frame[name] for name in names}
     require_one_index(given, are_columns=True)
-    columns = {name: whole_column(name, values) for name, values in given.items()}
+    columns = {name: whole_column(name, _as_lists(values)) for name, values in given.items()}
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
@@ -166,6 +166,18 @@ def whole_column(name: str, values: Any) -> Any:
     if isinstance(values, np.ndarray) and values.dtype.kind in "UT":
         return _texts(name, values)
     return arrow_array(name, values)
+
+
+def _as_lists(values: Any) -> Any:
+    """Return rows of integers or booleans, and sets in a list, as lists of Arrow; anything else unchanged."""
+    if isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "biu" and values.size:
+        pa = optional("pyarrow", "files")
+        native = values.astype(values.dtype.newbyteorder("="), copy=False)
+        return pa.FixedSizeListArray.from_arrays(pa.array(native.reshape(-1)), values.shape[1])
+    is_list = isinstance(values, list) or getattr(getattr(values, "dtype", None), "kind", "") == "O"
+    if is_list and isinstance(next((value for value in values if value is not None), None), Set):
+        return [list(value) if isinstance(value, Set) else value for value in values]
+    return values
 
 
 def _texts(name: str, values: AnyArray) -> Any:

@@ -270,7 +270,7 @@ class Design(AnswerChannel):
         stderr = (line.one - line.zero) * math.sqrt(seen * (1 - seen) / total)
         rule: Any
         if freedom is None:
-            rule = Binomial(np.asarray(hits), total, line)  # type: ignore[arg-type]
+            rule = Binomial(np.asarray(hits), total, line)
         else:
             rule = EffectiveBinomial(hits / total, total, n, freedom, line)
         low, high = rule.bounds(np.asarray(value), np.asarray(stderr), DOUBTFUL)

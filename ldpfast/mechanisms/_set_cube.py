@@ -128,6 +128,10 @@ class SetCubeLaw(SetsLaw):
         half = self.cube.scale * self.cube.sampled / self.cube.dim
         return Debiasing(0.5 - half, 0.5 + half)
 
+    @property
+    def asked(self) -> float:
+        return self.cube.sampled / self.cube.dim
+
     @cached_property
     def report(self) -> Format:
         """Format of the reports."""

@@ -28,6 +28,11 @@ class SetsLaw(Law, ABC):
     domain: Sets
 
     @property
+    def asked(self) -> float:
+        """Share of people whose report tells about an option."""
+        return 1.0
+
+    @property
     @abstractmethod
     def line(self) -> Debiasing:
         """Debiasing of the share of hits among the trials.

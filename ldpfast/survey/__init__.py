@@ -22,6 +22,7 @@ from ._hypotheses import k_sample, two_sample
 from ._ledger import Ledger
 from ._mean import Mean
 from ._number_columns import NumberColumn as NumberColumn
+from ._option_answers import OptionsAnswer as OptionsAnswer
 from ._pool_waves import pool
 from ._questions import ColumnQuestion as ColumnQuestion
 from ._questions import SurveyQuestion as SurveyQuestion
@@ -31,11 +32,15 @@ from ._repeated_client import RepeatedClient as RepeatedClient
 from ._repeated_survey import RepeatedSurvey as RepeatedSurvey
 from ._repeated_survey import SurveyRound as SurveyRound
 from ._result import SurveyResult as SurveyResult
+from ._set_tables import SetTableAnswer as SetTableAnswer
+from ._several import Several
 from ._survey import Survey
 from ._survey_plan import SurveyPlan as SurveyPlan
 from ._symbol_columns import SymbolColumn as SymbolColumn
 from ._text import Text
 from ._text import TextAnswer as TextAnswer
+from ._together import Together
+from ._together import TogetherAnswer as TogetherAnswer
 from ._versions import Loss as Loss
 from ._weighting import poststratify, rake
 from ._yes_no import YesNo
@@ -47,8 +52,10 @@ __all__ = [
     "Ledger",
     "Mean",
     "Repeated",
+    "Several",
     "Survey",
     "Text",
+    "Together",
     "YesNo",
     "compare",
     "k_sample",

@@ -15,6 +15,7 @@ from ._planned_answer import Expected, PlannedAnswer
 
 if TYPE_CHECKING:
     from ._columns import QuestionColumn
+    from ._group_weights import GroupWeights
     from ._shares import Shares
 
 
@@ -27,6 +28,9 @@ class Found(Protocol):
 
     def answer(self, numbers: int) -> Answer:
         """Return the answer; `numbers` are reported by the whole survey."""
+
+    def weighted(self, weights: GroupWeights) -> Found:
+        """Return the same for a population, from the counts of groups of people."""
 
 
 class AnswerForm(ABC):
@@ -42,12 +46,15 @@ class AnswerForm(ABC):
         How the kernel makes a record: "symbol" for one symbol of all columns (or the number of the only one), "string" for the
         bytes of the only column, "positions" for the cells of a table in which all columns have symbols or positions, "row" for
         a row with the symbol of each column.
+    has_weights : bool
+        Whether answers of groups of people can be weighted.
     collision_variance : float
         Variance of a share that does not decrease with the number of people; 0 where reports have no hash functions.
     """
 
     has_symbols: ClassVar[bool] = True
     join: ClassVar[str] = "symbol"
+    has_weights: ClassVar[bool] = True
     collision_variance: float = 0.0
 
     @property

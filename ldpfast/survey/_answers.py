@@ -207,6 +207,10 @@ class Answer(Estimate[Any]):
         entries = self.entries
         return [entries[at] for at in places]
 
+    def _listed(self) -> Answer:
+        """Return the answer with every number once, for comparisons."""
+        return self
+
     def _parts(self) -> list[tuple[str, Estimate[Any]]]:
         parts = super()._parts()
         return parts if self.missing is None else [*parts, (NO_ANSWER, self.missing)]
@@ -247,6 +251,19 @@ def answer_like(found: Estimate[Any], like: Answer, **fields: Any) -> Answer:
         **estimate_fields(found), _numbers=like._numbers, _people=like._people, _total=like._total, **fields
     )
     return answer if like.n else answer.without_answers(np.array(True))
+
+
+def axes_of(names: Sequence[str], asked: Sequence[str]) -> list[int]:
+    """Return the axes of some of the questions that were asked together, fewer than all."""
+    for name in names:
+        if name not in asked:
+            raise ValueError(f"names must be some of {', '.join(map(repr, asked))}, got {name!r}")
+    if not 0 < len(names) < len(asked) or len(set(names)) < len(names):
+        raise ValueError(
+            f"names must be different and fewer than all of {', '.join(map(repr, asked))}, "
+            f"got {', '.join(map(repr, names)) or 'none'}"
+        )
+    return [asked.index(name) for name in names]
 
 
 def estimate_fields(found: Estimate[Any]) -> dict[str, Any]:

@@ -41,6 +41,8 @@ class QuestionColumn(AnswerForm):
         Number of steps between the values to which numbers are rounded first; 0 where they are not.
     row_bytes : int
         Bytes of a string in the form of the kernel; 0 where cells are symbols or numbers.
+    can_be_combined : bool
+        Whether a `Cross` can have the question.
     scalar : bool
         Whether the answer is one number.
     quantity : str
@@ -48,8 +50,9 @@ class QuestionColumn(AnswerForm):
     encoding : str
         How a cell becomes a symbol, as `SurveyKernel` and clients know it: "symbol" by a table, "low-high" by random rounding,
         "bin" by edges; "string" where it stays a string.
-    outside, clipped : str
-        Ends of the messages about cells outside of the declared set: of the error, and of the warning with ``clip=True``.
+    lacking, outside, clipped : str
+        Ends of the messages about cells without a value, and about those outside of the declared set: of the error, and of the
+        warning with ``clip=True``.
     """
 
     optional: bool
@@ -59,9 +62,11 @@ class QuestionColumn(AnswerForm):
     steps: int = 0
     row_bytes: int = 0
     collision_variance: float = 0.0
+    can_be_combined: ClassVar[bool] = True
     scalar: ClassVar[bool] = False
     quantity: ClassVar[str] = "share"
     encoding: ClassVar[str] = "symbol"
+    lacking: ClassVar[str] = "has no value, which needs optional=True"
     outside: ClassVar[str] = "holds another value"
     clipped: ClassVar[str] = 'undeclared categories count as "no answer"'
 
@@ -226,7 +231,7 @@ class QuestionColumn(AnswerForm):
         if not len(bad):
             return ValueError(f"{rule}; it changed while it was read")
         row = int(bad[0])
-        reason = "has no value, which needs optional=True" if missing[row] else self.outside
+        reason = self.lacking if missing[row] else self.outside
         return ValueError(f"{rule}; {place(first + row)} {reason}")
 
     @property

@@ -302,7 +302,13 @@ def compare(
         raise ValueError(f"results must be at least 2, got {len(names)}")
     if reference is not None and reference not in names:
         raise ValueError(f"reference must be one of {', '.join(map(repr, names))}, got {reference!r}")
-    answers = {name: _answers_of(name, result) for name, result in results.items()}
+    answers = {
+        name: {
+            question: answer._listed() if isinstance(answer, Answer) else answer
+            for question, answer in _answers_of(name, result).items()
+        }
+        for name, result in results.items()
+    }
     questions = [question for question in answers[names[0]] if all(question in found for found in answers.values())]
     texts = [
         question for question in questions if any(isinstance(found[question], TextAnswer) for found in answers.values())

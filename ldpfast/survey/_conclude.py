@@ -51,31 +51,33 @@ def conclude(
         (mechanism, Counted([state], n if np.all(n) else np.maximum(n, 1)))
         for mechanism, state, n in zip(layout.mechanisms, states[2:], asked_of, strict=True)
     ]
-    texts = [item.name for item in layout.items if not item.form.has_symbols]
+    if weights is not None:
+        weights.require_answers({item.name: n for item, n in zip(layout.items, asked_of, strict=True)})
+    left_out = [item.name for item in layout.items if weights is not None and not item.form.has_weights]
+    if left_out:
+        _warn_unweighted(left_out, layout)
     found: dict[str, Found] = {}
-    if weights is None:
-        each = zip(layout.items, counters, strict=True)
-        found = {item.name: item.form.found(*count) for item, count in each if not item.form.has_symbols}
-    elif texts:
-        _warn_unweighted(texts, layout)
+    for item, counter in zip(layout.items, counters, strict=True):
+        if not item.form.has_symbols and item.name not in left_out:
+            own = item.form.found(*counter)
+            found[item.name] = own if weights is None else own.weighted(weights)
     numbers = sum(item.form.numbers for item in layout.items if item.form.has_symbols)
     numbers += sum(search.numbers for search in found.values())
     shares = {
         item.name: Shares.of(*counter)
         for item, counter in zip(layout.items, counters, strict=True)
-        if item.name not in texts and not uses_numbers(counter[0])
+        if item.form.has_symbols and not uses_numbers(counter[0])
     }
     if weights is not None:
-        weights.require_answers({item.name: n for item, n in zip(layout.items, asked_of, strict=True)})
         shares = {name: weights.shares(found) for name, found in shares.items()}
     if adjust is not None:
         shares = {item.name: adjust(q, shares[item.name]) for q, item in enumerate(layout.items)}
     answers: dict[str, Answer] = {}
     for item, counter, n in zip(layout.items, counters, asked_of, strict=True):
         known: Shares | None = None
-        if item.name in texts:
-            if item.name not in found:
-                continue
+        if item.name in left_out:
+            continue
+        if item.name in found:
             answers[item.name] = found[item.name].answer(numbers)
         elif item.name in shares:
             if is_pooled and len(item.parts) == 1:
@@ -92,11 +94,13 @@ def conclude(
 
 
 def _warn_unweighted(texts: list[str], layout: SurveyRecipe) -> None:
-    """Warn that texts are left out of weighted results; raise if there is nothing else."""
+    """Warn that texts and tables of sets are left out of weighted results; raise if there is nothing else."""
     if len(texts) == len(layout.items):
-        raise ValueError("results must have a question whose answers are declared: texts have no weighted estimates")
+        raise ValueError(
+            "results must have a question whose answers are declared: texts and tables of sets have no weighted estimates"
+        )
     listed = ", ".join(map(repr, texts))
-    warn(f"texts have no weighted estimates, so that questions are left out: {listed}", UserWarning)
+    warn(f"texts and tables of sets have no weighted estimates, so that questions are left out: {listed}", UserWarning)
 
 
 def _asked(layout: SurveyRecipe, item: Item, is_pooled: bool) -> frozenset[str]:

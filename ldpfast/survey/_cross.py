@@ -17,11 +17,12 @@ from .._table import Table, decimals
 from ..mechanisms import Mechanism
 from ..results import TestResult
 from ._answer_forms import AnswerForm
-from ._answers import NO_ANSWER, Answer, answer_like, estimate_fields
+from ._answers import NO_ANSWER, Answer, answer_like, axes_of, estimate_fields
 from ._columns import QuestionColumn
 from ._hypotheses import independence
 from ._mechanisms import for_symbols
 from ._questions import SurveyQuestion
+from ._set_tables import SetTableForm
 from ._shares import Shares
 from ._weighted_sums import Cells
 
@@ -88,7 +89,8 @@ class Cross(SurveyQuestion):
         return self.parts
 
     def _form(self, columns: Sequence[QuestionColumn]) -> AnswerForm:
-        return CrossForm(self.parts, tuple(columns))
+        form = CrossForm if all(column.has_symbols for column in columns) else SetTableForm
+        return form(self.parts, tuple(columns))
 
     def __repr__(self) -> str:
         return f"Cross({', '.join(map(repr, self.parts))})"
@@ -269,7 +271,7 @@ class CrossAnswer(Answer):
         ValueError
             If `names` are not different questions of the table, or are all of them.
         """
-        places = self._places(names)
+        places = axes_of(names, self.names)
         columns = [self._columns[place] for place in places]
         shares = self._shares.margin(self.value.shape, places)
         margin = (
@@ -300,7 +302,7 @@ class CrossAnswer(Answer):
         ValueError
             If `names` are not all but one of the questions of the table. For fewer questions use `margin` first.
         """
-        places = self._places(names)
+        places = axes_of(names, self.names)
         if len(places) != len(self.names) - 1:
             raise ValueError(
                 f"names must be {len(self.names) - 1} of {', '.join(map(repr, self.names))}, got {len(names)}; "
@@ -359,15 +361,3 @@ class CrossAnswer(Answer):
         ax.set_xlabel(f"{text_of(self.names[1])}\n{self._source_text()}")
         ax.set_ylabel(text_of(self.names[0]))
         return ax
-
-    def _places(self, names: Sequence[str]) -> list[int]:
-        """Return the axes of questions, fewer than all."""
-        for name in names:
-            if name not in self.names:
-                raise ValueError(f"names must be some of {', '.join(map(repr, self.names))}, got {name!r}")
-        if not 0 < len(names) < len(self.names) or len(set(names)) < len(names):
-            raise ValueError(
-                f"names must be different and fewer than all of {', '.join(map(repr, self.names))}, "
-                f"got {', '.join(map(repr, names)) or 'none'}"
-            )
-        return [self.names.index(name) for name in names]

@@ -61,10 +61,8 @@ class GroupWeights:
     def mean(self, found: Estimate[Any]) -> Estimate[Any]:
         """Return the mean in the population, from the means of every group."""
         values, w = np.asarray(found.value), self.weights
-        variance = np.square(w) @ np.square(found.stderr)
-        if self.design is not None:
-            rest = self._residuals(values[:, np.newaxis])[:, 0]
-            variance += np.square(w) / self.n @ np.square(rest)
+        column = values[:, np.newaxis]
+        variance = float(self.covariance(np.square(found.stderr)[:, np.newaxis], column, column)[0])
         n, rule = int(np.sum(found.n)), found.rule
         up: Any = getattr(rule, "up", 0.0)
         down: Any = getattr(rule, "down", 0.0)
@@ -74,6 +72,13 @@ class GroupWeights:
         if np.any(up) and np.any(down):
             bounded = BoundedSum(float(np.max(w * up)), float(np.max(w * down)))
         return Estimate(float(w @ values), math.sqrt(variance), n, found.guarantee, None, bounded)
+
+    def covariance(self, found: Floats, first: Floats, second: Floats) -> Floats:
+        """Return the covariances of weighted estimates, from those of every group and the estimates, shape (groups, k) each."""
+        w = np.square(self.weights)
+        if self.design is None:
+            return np.asarray(w @ found)
+        return np.asarray(w @ found + (w / self.n) @ (self._residuals(first) * self._residuals(second)))
 
     def _effective(self, n: Any) -> float:
         """Return the number of people who would tell as much without weights (Kish), from the numbers of answers of groups."""

@@ -32,6 +32,10 @@ class SurveyQuestion(Described, ABC):
         """Return the names of the declared questions that the question with a name combines."""
         return (name,)
 
+    def _column_of(self, own: str, columns: Mapping[str, QuestionColumn]) -> QuestionColumn | None:
+        """Return the column of the question with a name, from those of questions that have one; None if it has none."""
+        return columns.get(own)
+
     @abstractmethod
     def _form(self, columns: Sequence[QuestionColumn]) -> AnswerForm:
         """Return how the columns of these questions make a record and an answer."""
@@ -92,5 +96,7 @@ def column_of(question: ColumnQuestion) -> QuestionColumn:
 
 
 def declared(questions: Mapping[str, SurveyQuestion]) -> dict[str, QuestionColumn]:
-    """Return the columns of the questions that one column answers."""
-    return {name: column_of(question) for name, question in questions.items() if isinstance(question, ColumnQuestion)}
+    """Return the columns of the questions that one column answers, in the order of the questions."""
+    own = {name: column_of(question) for name, question in questions.items() if isinstance(question, ColumnQuestion)}
+    found = {name: question._column_of(name, own) for name, question in questions.items()}
+    return {name: column for name, column in found.items() if column is not None}

@@ -146,7 +146,7 @@ class SurveyResult(Mapping[str, Answer]):
         """Yield the estimates of all questions, each with the name of the question and the labels of its numbers."""
         for name, answer in self.items():
             for label, part in answer._parts():
-                yield name, [label] if label else answer.entries, part
+                yield name, [label] if label else part.entries, part  # type: ignore[attr-defined]
 
     def anytime_interval(self, confidence: float = 0.95) -> dict[str, tuple[Any, Any]]:
         """Return limits of all answers that hold for all numbers of reports at once.

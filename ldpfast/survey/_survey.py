@@ -182,8 +182,8 @@ class Survey(Question[SurveyResult]):
 
     @property
     def column_questions(self) -> dict[str, ColumnQuestion]:
-        """The questions that a column answers, by their names; a `Cross` combines several of them."""
-        return {name: self.questions[name] for name in self._recipe.declared}  # type: ignore[misc]
+        """The questions with columns of their own, by their names; others, such as a `Cross`, ask for the same columns."""
+        return {name: question for name, question in self.questions.items() if isinstance(question, ColumnQuestion)}
 
     def plan(
         self,

@@ -39,9 +39,10 @@ def checked_questions(questions: Any) -> dict[str, Any]:
                 if part not in plain:
                     listed = ", ".join(map(repr, plain))
                     raise ValueError(f"question {name!r} must combine questions out of {listed}, got {part!r}")
-                if not plain[part].has_symbols:
+                if not plain[part].can_be_combined:
+                    kind = type(questions[part]).__name__
                     raise ValueError(
-                        f"question {name!r} must combine questions with declared answers, got the Text {part!r}"
+                        f"question {name!r} must combine questions with declared answers, got the {kind} {part!r}"
                     )
     return dict(questions)
 

@@ -25,6 +25,7 @@ from ..mechanisms._sketch_response import MAX_BUCKETS, MAX_FUNCTIONS
 from ..reports import Counted
 from ._answers import NO_ANSWER, Answer
 from ._columns import QuestionColumn
+from ._group_weights import GroupWeights
 from ._mechanisms import RARE, of_string
 from ._planned_answer import POINTS, Expected, PlannedAnswer
 from ._questions import ColumnQuestion
@@ -139,6 +140,8 @@ class TextColumn(QuestionColumn):
     problem: Callable[[float], HeavyHitters]
     has_symbols: ClassVar[bool] = False
     join: ClassVar[str] = "string"
+    has_weights: ClassVar[bool] = False
+    can_be_combined: ClassVar[bool] = False
     encoding: ClassVar[str] = "string"
     outside: ClassVar[str] = "is longer, or has other characters. clip=True changes it"
     clipped: ClassVar[str] = "texts were cut, or characters that the alphabet lacks were replaced by its first"
@@ -373,6 +376,10 @@ class TextSearch:
     def numbers(self) -> int:
         """How many numbers the search compared, and the share without an answer."""
         return max(1, self.found.compared) + self.column.optional
+
+    def weighted(self, weights: GroupWeights) -> TextSearch:
+        """Refuse: a search has no weights."""
+        raise TypeError("texts have no weighted estimates")
 
     def answer(self, numbers: int) -> TextAnswer:
         """Return the answer, where the whole survey reports a number of numbers."""

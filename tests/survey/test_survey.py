@@ -374,7 +374,9 @@ def test_auto_asks_one_question_where_weights_differ():
 def test_a_kernel_with_wide_records_is_refused():
     kernel = ldp.RandomizedResponse(1 << 33, 40.0)._recipe.kernel
     with pytest.raises(ValueError, match=r"fewer than 2\^32 symbols"):
-        SurveyKernel([("symbol", 1 << 20, False, 0, 0, None, 0, 0)], [((0,), kernel, 8, "symbol")], 1, np.zeros(0, np.uint32))
+        SurveyKernel(
+            [("symbol", 1 << 20, False, 0, 0, None, 0, 0)], [((0,), kernel, 8, "symbol")], 1, np.zeros(0, np.uint32)
+        )
 
 
 def test_a_resolution_makes_equal_steps_equal_values():
