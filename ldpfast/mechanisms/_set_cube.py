@@ -124,7 +124,7 @@ class SetCubeLaw(SetsLaw):
     cube: SampledCubeLaw
 
     @cached_property
-    def line(self) -> Debiasing:  # type: ignore[override]
+    def line(self) -> Debiasing:
         half = self.cube.scale * self.cube.sampled / self.cube.dim
         return Debiasing(0.5 - half, 0.5 + half)
 
@@ -195,7 +195,7 @@ class SetCubeLaw(SetsLaw):
         if self.domain.optional:
             missing = records[:, -1:] == self.domain.positions - 1
             found = np.concatenate([found, missing], axis=1)
-        return found - 0.5
+        return np.asarray(found - 0.5, np.float64)
 
     def rows(self) -> list[list[int]] | None:
         """Return the channel from sets, ordered by their bits, the missing one last: that of the cube from their vertices."""

@@ -291,7 +291,7 @@ class SetSelectionLaw(SetsLaw):
         return SetMoments.of(self.design, self.coin)
 
     @cached_property
-    def line(self) -> Debiasing:  # type: ignore[override]
+    def line(self) -> Debiasing:
         return Debiasing.of(self.moments.own, self.moments.other)
 
     @property

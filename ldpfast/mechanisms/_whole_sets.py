@@ -168,7 +168,7 @@ class WholeSetsLaw(SetsLaw):
         """Return the numbers of reports with each position, from the numbers of codes, shape (..., sets)."""
         found = np.zeros((*counts.shape[:-1], self.domain.positions), np.int64)
         for column in self.sets.T:
-            np.add.at(found, (..., column.astype(np.intp)), counts)
+            np.add.at(found.T, column.astype(np.intp), counts.T)
         return found
 
     # Estimates --------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class WholeSetsLaw(SetsLaw):
         return self._line(number_of_sets(self.domain.k - 1, self.domain.most - 1))
 
     @cached_property
-    def line(self) -> Debiasing:  # type: ignore[override]
+    def line(self) -> Debiasing:
         option = self.option_line
         if not self.domain.optional:
             return option

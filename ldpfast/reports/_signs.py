@@ -116,7 +116,7 @@ class SampledBits(SampledSigns):
         trials = np.maximum(asked, 1)
         value = line(plus / trials)
         stderr = np.sqrt(line.variance(np.clip(value, *decoding.value_range)) / trials)
-        rule: Any = Binomial(plus, trials, line)
+        rule: Any = Binomial(plus, trials, line)  # type: ignore[arg-type]
         if gaps.any():
             value, stderr, rule = np.where(gaps, np.nan, value), np.where(gaps, np.inf, stderr), WithGaps(rule, gaps)
         return Estimate(value, stderr, n, decoding.guarantee, None, rule, _span=decoding.value_range)

@@ -298,7 +298,7 @@ class Binomial:
     """
 
     hits: NDArray[np.int64]
-    n: Any
+    n: int
     debiasing: Debiasing
     by_coordinate: ClassVar[bool] = True
 

@@ -377,8 +377,6 @@ static void cubes(void)
         run("cap cube, the record alone, f64", privatize_cap_cube_f64, &all, doubles, 40, 80, 2, RECORDS);
         const set_cube options = of_sets(few), every = of_sets(all);
         run("set cube, the record alone, u8", privatize_set_cube_u8, &options, codes_16, 40, 6, 4, RECORDS);
-        run("set cube, the record alone, u16", privatize_set_cube_u16, &options, codes_16, 40, 6, 8, RECORDS);
-        run("set cube, the record alone, u32", privatize_set_cube_u32, &options, codes_16, 40, 6, 16, RECORDS);
         run("set cube, the record alone, all signs", privatize_set_cap_cube, &every, codes_16, 40, 6, 2, RECORDS);
     }
 }
