@@ -16,6 +16,9 @@ import numpy as np
 from ._directed_rounding import Floats
 
 MAX_REPORTS = 14  # 2^14 sets
+SMALL_MASS = 2.0**-400  # below, products of two masses underflow
+SCALE = 2.0**500  # exact, and the square is finite
+LEAST_MASS = 2.0**-900  # below, the limit for mass 0 is used: equal unless a probability is as small, and never below
 
 
 def over_sets(p: Any, q: Any, total: int | None, mass: float) -> Fraction | float:
@@ -48,8 +51,10 @@ def inherited(p: Floats, q: Floats, mass: float) -> float:
     a line, on which the value is a quotient of quadratics. The maximum is at one of its ends, at the point where both masses
     are `mass`, or at the root of the derivative. O(m^2) time.
     """
-    if mass == 0:
+    if mass < LEAST_MASS:
         return _without_mass(p, q)
+    if mass < SMALL_MASS:  # the value depends on quotients only
+        p, q, mass = p * SCALE, q * SCALE, mass * SCALE
     head, tail = float(p[q == 0].sum()), float(q[p == 0].sum())  # weights of 1 here never decrease the value
     if head >= mass and tail >= mass:
         return 1.0
@@ -112,7 +117,7 @@ def _points(
             high[0] = -1.0
         a = own[slack] + other[slack] + rest * (other_cell[slack] / other_cell[tight])
         b = cell[slack] - other_cell[slack] * (cell[tight] / other_cell[tight])
-        root = np.sqrt(mass * (cell[slack] * a - own[slack] * b) / cell[tight])
+        root = np.sqrt(mass / cell[tight]) * np.sqrt(cell[slack] * a - own[slack] * b)
         for fraction in (low, high, (mass - a) / b, (root - a) / b):
             kept = np.where(low <= high, np.clip(fraction, low, high), np.nan)
             yield kept, (rest - kept * cell[tight]) / other_cell[tight]

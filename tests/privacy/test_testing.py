@@ -53,6 +53,30 @@ def test_privacy_bounds_every_test(rows, delta):
             assert (channel.misses(np.linspace(0, 1, 20_001)) < allowed).any()
 
 
+@pytest.mark.parametrize("delta", [5e-324, 1e-310, 1e-300, 1e-270, 1e-200, 1e-160, 1e-151, 1e-120])
+def test_conditional_testing_with_a_tiny_delta_is_the_limit(delta):
+    """Scaling the weights of a set does not change its value, so every delta below all probabilities is the same."""
+    rows = [[2 / 7, 2 / 7, 2 / 7, 1 / 7], [4 / 13, 4 / 13, 1 / 13, 4 / 13]]
+    limit = math.tanh(math.log((2 / 7) / (1 / 13) * (4 / 13) / (1 / 7)) / 4)
+    assert Channel(rows).conditional_testing(delta) == pytest.approx(limit, rel=1e-12)
+    assert Channel([[0.9, 0.1, 0.0], [0.1, 0.4, 0.5]]).conditional_testing(delta) == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [160, 200, 260])
+def test_conditional_testing_depends_on_quotients_of_delta_and_probabilities(exponent):
+    """The differing reports and delta, both times a tiny number: the rest of the probability is a report without loss."""
+    ordinary, tiny = 1e-5, 10.0**-exponent
+    small = np.array([[0.3, 0.1, 0.05], [0.1, 0.2, 0.15]])
+    found = []
+    for scale in (ordinary, tiny):
+        cells = small * scale
+        channel = Channel(np.column_stack([cells, 1 - cells.sum(axis=1)]))
+        found.append([channel.conditional_testing(mass * scale) for mass in (0.01, 0.05, 0.2, 0.4)])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-4)
+    assert found[0] == sorted(found[0], reverse=True)
+    assert found[0][-1] < found[0][0]
+
+
 def test_disclosure_risk_of_randomized_response_equals_the_formula():
     for epsilon in (0.1, 1.0, 5.0):
         mechanism = ldp.Warner(epsilon)
