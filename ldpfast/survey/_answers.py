@@ -266,6 +266,18 @@ def axes_of(names: Sequence[str], asked: Sequence[str]) -> list[int]:
     return [asked.index(name) for name in names]
 
 
+def divided_by(names: Sequence[str], asked: Sequence[str]) -> tuple[list[int], int]:
+    """Return the axes of all but one of the questions that were asked together, and that of the other one."""
+    places = axes_of(names, asked)
+    if len(places) != len(asked) - 1:
+        raise ValueError(
+            f"names must be {len(asked) - 1} of {', '.join(map(repr, asked))}, got {len(names)}; "
+            "margin has tables of fewer questions"
+        )
+    (other,) = (place for place in range(len(asked)) if place not in places)
+    return places, other
+
+
 def estimate_fields(found: Estimate[Any]) -> dict[str, Any]:
     value, stderr = (float(x) if np.ndim(x) == 0 else x for x in (found.value, found.stderr))
     return {

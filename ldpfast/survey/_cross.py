@@ -17,7 +17,7 @@ from .._table import Table, decimals
 from ..mechanisms import Mechanism
 from ..results import TestResult
 from ._answer_forms import AnswerForm
-from ._answers import NO_ANSWER, Answer, answer_like, axes_of, estimate_fields
+from ._answers import NO_ANSWER, Answer, answer_like, axes_of, divided_by, estimate_fields
 from ._columns import QuestionColumn
 from ._hypotheses import independence
 from ._mechanisms import for_symbols
@@ -302,13 +302,8 @@ class CrossAnswer(Answer):
         ValueError
             If `names` are not all but one of the questions of the table. For fewer questions use `margin` first.
         """
-        places = axes_of(names, self.names)
-        if len(places) != len(self.names) - 1:
-            raise ValueError(
-                f"names must be {len(self.names) - 1} of {', '.join(map(repr, self.names))}, got {len(names)}; "
-                "margin has tables of fewer questions"
-            )
-        (other,) = (column for place, column in enumerate(self._columns) if place not in places)
+        places, place = divided_by(names, self.names)
+        other = self._columns[place]
         counts = [len(column.labels) for column in self._columns]
         cells = Cells.of_table([column.k for column in self._columns], places, counts)
         found = self._shares.ratio(other.sums(cells), cells.total(keep=not other.scalar))

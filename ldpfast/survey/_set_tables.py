@@ -16,7 +16,7 @@ from ..privacy import Guarantee
 from ..reports import Counted, recipe_of
 from ..results import Binomial, BoundedSum, Debiasing, Estimate, Fieller
 from ._answer_forms import AnswerForm
-from ._answers import NO_ANSWER, Answer, answer_like, axes_of, estimate_fields
+from ._answers import NO_ANSWER, Answer, answer_like, axes_of, divided_by, estimate_fields
 from ._columns import QuestionColumn
 from ._group_weights import GroupWeights
 from ._planned_answer import POINTS, Expected, PlannedAnswer
@@ -298,13 +298,8 @@ class SetTableAnswer(Answer):
         ValueError
             If `names` are not all but one of the questions of the table; if nobody was asked.
         """
-        places = axes_of(names, self.names)
-        if len(places) != len(self.names) - 1:
-            raise ValueError(
-                f"names must be {len(self.names) - 1} of {', '.join(map(repr, self.names))}, got {len(names)}"
-            )
+        places, other = divided_by(names, self.names)
         found = self._table_of()
-        (other,) = (place for place in range(len(self.names)) if place not in places)
         top, bottom = found._cells([*places, other]), found._cells(places)
         ratios = found.ratios(top, bottom[..., np.newaxis, :])
         return self._like(ratios, [found.labels[place] for place in (*places, other)])
