@@ -193,7 +193,7 @@ class PersonKeys:
         persons : Persons
         """
         keys = self._keys(persons, (SERIES, series), (REPORT_ID, occasion))
-        return keys.derive(0, np.zeros((len(persons), 0), np.uint8))[:, :ID_BYTES]
+        return keys.derive(0, no_value(len(persons)))[:, :ID_BYTES]
 
     def _keys(self, persons: Persons, *fields: tuple[int, bytes]) -> QuestionKeys:
         return QuestionKeys(Prefix(self._secret, b"".join(_field(tag, payload) for tag, payload in fields)), persons)
@@ -353,6 +353,11 @@ def number_fields(numbers: AnyArray) -> NDArray[np.uint8]:
     fields[:, 1:5] = np.frombuffer((8 * rows.shape[1]).to_bytes(4, "little"), np.uint8)
     fields[:, 5:] = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
     return fields
+
+
+def no_value(n: int) -> NDArray[np.uint8]:
+    """Return the fields of n persons for keys that depend on no value, shape (n, 0)."""
+    return np.zeros((n, 0), np.uint8)
 
 
 def value_fields(records: AnyArray) -> NDArray[np.uint8]:

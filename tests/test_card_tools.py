@@ -47,6 +47,7 @@ WITHOUT_ROW = {
     "SetCube": "not measured",
     "SetSelection": "not measured",
     "SketchResponse": "not measured",
+    "ViewResponse": "not measured",
     "Warner": "the kernel of RandomizedResponse",
     "WholeSets": "not measured",
 }

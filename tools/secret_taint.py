@@ -41,7 +41,7 @@ VALGRIND = ["valgrind", "-q", "--vgdb=no", "--error-limit=no", "--expensive-defi
 UNSUPPORTED = 2  # exit status of the program
 NO_CLAIM = "not claimed: "  # start of the names of cases
 # Kernels with exact integers, and the jumps by which words and whole draws are rejected.
-REJECTING = ("subset selection", "rank codebook", "set selection")
+REJECTING = ("subset selection", "rank codebook", "set selection", "view response")
 REJECTION = tuple(
     f"UninitCondition: {place}:"
     for place in ("word_below (uniform.h", "draw_digits (digits.h", "counted (set_selection.c")

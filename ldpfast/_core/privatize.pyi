@@ -129,6 +129,23 @@ class SetSelection(BitKernel):
 class SetPosition(CodeKernel):
     def __init__(self, positions: int, own: int, heads: int) -> None: ...
 
+class ViewResponse(Kernel):
+    def __init__(
+        self,
+        answers: Sequence[int],
+        plain: int,
+        flip: int,
+        share: int,
+        number: Sequence[int],
+        direct: Sequence[Sequence[int]],
+        direct_flip: int,
+    ) -> None: ...
+    @property
+    def asks(self) -> bool: ...
+    def ask_each(self, keys: NDArray[np.uint8], out: NDArray[np.uint8]) -> None: ...
+    def encode_each(self, x: NDArray[np.uint16], out: NDArray[np.uint8]) -> None: ...
+    def respond_each(self, keys: NDArray[np.uint8], out: NDArray[np.uint8]) -> None: ...
+
 class LinfBall(BitKernel):
     def __init__(self, dim: int, radius: float, heads: int, keep_tie: int) -> None: ...
 

@@ -74,6 +74,8 @@ class StreamId(IntEnum):
     SET_CUBE_MEMBERS = 68
     SET_CUBE_OTHERS = 69
     WHOLE_SETS = 70
+    VIEWS = 71
+    VIEW_COINS = 72
     SUBKEY = 0x7FFFFFFF
 
 class Stream:

@@ -20,6 +20,7 @@ from ._numbers import Ball, Box, Interval, Reals
 from ._sets import Sets as Sets
 from ._strings import MAX_BYTES as MAX_BYTES
 from ._strings import Strings
+from ._tuples import Tuples as Tuples
 
 __all__ = [
     "Ball",

@@ -37,6 +37,7 @@ from ._sketch_response import SketchResponse
 from ._subset_selection import SubsetSelection
 from ._tree_response import TreeResponse
 from ._unary_encoding import UnaryEncoding
+from ._view_response import ViewResponse as ViewResponse
 from ._warner import Warner
 from ._whole_sets import WholeSets as WholeSets
 from ._window import Window

@@ -36,6 +36,7 @@ class Refusal:
 
     rows: int = 4096
     checks = False
+    asks = False
 
     def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray, clip: bool = False) -> bool:
         raise ValueError(

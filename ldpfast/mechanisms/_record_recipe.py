@@ -13,7 +13,7 @@ import numpy as np
 from .. import _check, _threads
 from .._core.stream import Stream
 from .._frames import Groups, read_by, require_one_index, whole_column
-from .._person_keys import PIECE_ROWS, QuestionKeys, is_personal, value_fields
+from .._person_keys import PIECE_ROWS, QuestionKeys, is_personal, no_value, value_fields
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray, Floats
 from ..domains import FLOAT64, Categories, Clipped, Domain
@@ -403,8 +403,11 @@ class RecordRecipe(Recipe):
         def work(start: int, stop: int) -> None:
             for at in range(start, stop, PIECE_ROWS):
                 values, encoded = self._canonical(records[at : min(stop, at + PIECE_ROWS)])
-                own = keys.derive(at, value_fields(values))
-                self.kernel.privatize_each(own, encoded, out[at : at + len(encoded)])
+                reports = out[at : at + len(encoded)]
+                if self.kernel.asks:
+                    answer_asked(self.kernel, keys, at, encoded, reports)
+                else:
+                    self.kernel.privatize_each(keys.derive(at, value_fields(values)), encoded, reports)
 
         _threads.parallel_map(work, len(records), PIECE_ROWS, 64 * len(records))
 
@@ -502,3 +505,14 @@ class RecordRecipe(Recipe):
         step = self.piece_rows(records)
         pieces = (self.domain.convert(records[at : at + step]) for at in range(0, len(records), step))
         return reduce(Clipped.plus, map(self.domain.clipped, pieces), Clipped())
+
+
+def answer_asked(kernel: Any, keys: QuestionKeys, start: int, records: AnyArray, reports: AnyArray) -> None:
+    """Write the reports of consecutive persons from number `start` on, with a kernel that draws what a person is asked.
+
+    What a person is asked has coins of the person, and the answer has coins of what was asked and of the true answer to it. So
+    an answer that the person was not asked for changes nothing.
+    """
+    kernel.ask_each(keys.derive(start, no_value(len(records))), reports)
+    kernel.encode_each(records, reports)
+    kernel.respond_each(keys.derive(start, value_fields(reports)), reports)

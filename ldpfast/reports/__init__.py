@@ -33,6 +33,7 @@ from ._recipe import recipe_of as recipe_of
 from ._signs import SampledBits as SampledBits
 from ._signs import SampledSigns as SampledSigns
 from ._vectors import Vectors
+from ._views import Views as Views
 
 __all__ = [
     "Aggregator",

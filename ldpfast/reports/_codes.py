@@ -118,6 +118,7 @@ class Codes(CountFormat):
             return np.asarray(debiasing.values[reports])
         if isinstance(debiasing, SupportDebiasing):
             return np.asarray(debiasing.line(debiasing.supported(reports).astype(np.float64)))
+        assert isinstance(debiasing, Debiasing)
         hits = reports[:, np.newaxis] == np.arange(self.k, dtype=reports.dtype) if self.onehot else reports
         return np.asarray(debiasing(hits.astype(np.float64)))
 

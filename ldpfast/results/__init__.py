@@ -5,6 +5,7 @@ from ._debiasing import AnyDebiasing as AnyDebiasing
 from ._debiasing import Debiasing, MatrixDebiasing
 from ._debiasing import NumberDebiasing as NumberDebiasing
 from ._debiasing import SupportDebiasing as SupportDebiasing
+from ._debiasing import ViewDebiasing as ViewDebiasing
 from ._debiasing import line_of as line_of
 from ._detectable_distance import detectable_distance as detectable_distance
 from ._differences import require_alike as require_alike

@@ -119,7 +119,33 @@ class SupportDebiasing:
     line: Debiasing
 
 
-AnyDebiasing = Debiasing | MatrixDebiasing | NumberDebiasing | SupportDebiasing
+@dataclass(frozen=True, eq=False)
+class ViewDebiasing:
+    """The map from reports about some of many questions to unbiased shares of all answers.
+
+    The answer to question i in a view with question j counts `weight[i, j]` times, less its share among random answers; a
+    question that is not in the view counts as a random answer.
+
+    Attributes
+    ----------
+    weight : ndarray, shape (questions, questions)
+        On the diagonal 0. All entries of a row are the same, except for views of two questions.
+    moments : ndarray, shape (questions, 2)
+        Second moment of a decoded answer less its share among random answers: for a share s it is moments[i, 0] +
+        moments[i, 1] s.
+
+    Examples
+    --------
+    >>> from ldpfast.mechanisms import ViewResponse
+    >>> ViewResponse([2, 2, 3], 1.0).debiasing.weight.shape
+    (3, 3)
+    """
+
+    weight: Floats
+    moments: Floats
+
+
+AnyDebiasing = Debiasing | MatrixDebiasing | NumberDebiasing | SupportDebiasing | ViewDebiasing
 
 
 def line_of(debiasing: AnyDebiasing | None) -> Debiasing | None:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 import ldpfast as ldp
-from ldpfast.domains import Sets, Strings
+from ldpfast.domains import Sets, Strings, Tuples
 from ldpfast.estimation import GaussianMean, HistogramDensity, RangeQueries, SeriesDensity, SparseMean, TruncatedMean
 from ldpfast.survey import Repeated, YesNo
 
@@ -40,6 +40,8 @@ def records_of(question: Any) -> Any:
         return ["a", "ab", "b", "", "a"]
     if isinstance(question.domain, Sets):
         return [{0, 4}, set(), {2}, {1, 2, 3}, {0}]
+    if isinstance(question.domain, Tuples):
+        return np.arange(5 * question.domain.width).reshape(5, -1) % 2
     if question.domain.width:
         return np.linspace(-0.5, 0.5, 5 * question.domain.width).reshape(5, -1)
     if hasattr(question.domain, "labels"):

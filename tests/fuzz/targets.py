@@ -29,7 +29,7 @@ import pyarrow as pa
 
 import ldpfast as ldp
 from ldpfast import cli
-from ldpfast.domains import Sets
+from ldpfast.domains import Sets, Tuples
 from ldpfast.estimation import (
     CountMeanSketch,
     Frequencies,
@@ -44,7 +44,7 @@ from ldpfast.estimation import (
 )
 from ldpfast.estimation.protocols import Sequential
 from ldpfast.files import FileTable
-from ldpfast.mechanisms import Mechanism, Query, SetCube
+from ldpfast.mechanisms import Mechanism, Query, SetCube, ViewResponse
 from ldpfast.reports import Aggregator, recipe_of
 from ldpfast.survey import Choice, Cross, Mean, Repeated, Survey, SurveyQuestion, YesNo
 
@@ -68,6 +68,7 @@ QUESTIONS: dict[str, Any] = {
     "options": SetCube(5, 3, 4.0, optional=True),
     "directions": ldp.RankCodebook(2, 1.0),
     "frames": ldp.RankedSigns(3, 1.0),
+    "views": ViewResponse([2, 2, 2], 1.0),
     "l2": VectorMean(2, 1.0),
     "vectors": ldp.L2Ball(2, 1.0),
     "labels": Frequencies(("never", "often"), 1.0),
@@ -204,6 +205,8 @@ def record_of(mechanism: Mechanism) -> Any:
     domain = mechanism.domain
     if isinstance(domain, Sets):
         return set()
+    if isinstance(domain, Tuples):
+        return np.zeros(domain.width, np.uint8)
     if not domain.clips:
         return 0
     return np.zeros(domain.width) if domain.width else domain.range[0]

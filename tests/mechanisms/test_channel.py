@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 
 import ldpfast as ldp
 from ldpfast.domains import Sets
+from ldpfast.mechanisms import ViewResponse
 from ldpfast.reports import Codes
 
 from ..cards import CARDS
+from ..support import view_response
 from ..support.cases import each
 
 SETS = ldp.HadamardResponse | ldp.ProjectiveGeometryResponse | ldp.SubsetSelection
@@ -21,8 +26,31 @@ def all_reports(mechanism):
     report = mechanism.report
     if isinstance(report, Codes):
         return np.arange(report.k, dtype=report.code)
+    if isinstance(mechanism, ViewResponse):
+        packed = [
+            view_response.packed(mechanism.sizes, mechanism.report_bytes, kind, view, symbol)
+            for kind, view, symbols in views_of(mechanism)
+            for symbol in range(symbols)
+        ]
+        return np.array(
+            [list(report) for report in sorted(packed, key=lambda r: int.from_bytes(r, "little"))], np.uint8
+        )
     codes = np.arange(1 << report.k)
     return np.packbits(codes[:, None] >> np.arange(report.k) & 1, axis=1, bitorder="little")
+
+
+def views_of(mechanism):
+    """Yield the kind, the questions and the number of symbols of all views."""
+    sizes, design = mechanism.sizes, mechanism.design
+    for view in combinations(range(len(sizes)), design.plain):
+        yield 0, list(view), math.prod(sizes[i] for i in view)
+    for view in combinations(range(len(sizes)), design.flip) if design.flip else ():
+        yield 1, list(view), 1 << design.flip - 1
+
+
+def records_of_questions(mechanism):
+    """Return all records of questions, the answer to the first one fastest."""
+    return np.array([x[::-1] for x in product(*map(range, mechanism.sizes[::-1]))])
 
 
 def decoded_reports(mechanism):
@@ -43,6 +71,9 @@ def inputs(mechanism):
         return np.concatenate([ticks, np.zeros((int(mechanism.optional), mechanism.k))])  # a missing set has no options
     if isinstance(mechanism.report, Codes) and not mechanism.report.onehot:  # a code decodes to one number
         return np.array(mechanism.domain.range)
+    if isinstance(mechanism, ViewResponse):
+        records = records_of_questions(mechanism)
+        return np.hstack([records[:, [i]] == np.arange(size) for i, size in enumerate(mechanism.sizes)]).astype(float)
     if isinstance(mechanism, ldp.LinfBall):
         vertices = np.arange(1 << mechanism.dim)
         return mechanism.radius * (2.0 * (vertices[:, None] >> np.arange(mechanism.dim) & 1) - 1)
@@ -84,6 +115,8 @@ def test_the_variance_is_that_of_the_channel(mechanism):
         x = np.arange(mechanism.modulus) + 0.5
     elif isinstance(mechanism, ldp.Bins):
         x = np.arange(len(mechanism.cuts) + 1) + mechanism.cuts[0] - 0.5
+    elif isinstance(mechanism, ViewResponse):
+        x = records_of_questions(mechanism)
     else:
         x = mean.astype(int) if isinstance(mechanism, ldp.Warner) or isinstance(mechanism.domain, Sets) else mean
     np.testing.assert_allclose(mechanism.variance(x), variance, rtol=1e-9, atol=1e-9)

@@ -24,6 +24,7 @@
 #include "privatize/set_selection.h"
 #include "privatize/subset_selection.h"
 #include "privatize/unary_encoding.h"
+#include "privatize/view_response.h"
 #include "privatize/whole_sets.h"
 #include "privatize/window.h"
 #include "random/cmac.h"
@@ -212,6 +213,28 @@ static void sets(void)
         (randomized_response){200, ((uint64_t)1 << 32) - 200 * 16000000ull, 16000000, 0, 22, 32, STREAM_WHOLE_SETS};
     whole.response.reciprocal = 0x8637bd06u;
     privatize("whole sets, u8", privatize_whole_sets_u8, &whole, set_records, 60, 1);
+    for (size_t i = 0; i < 3; i++) {
+        static const uint32_t questions[] = {9, 20, 10}, plain[] = {2, 4, 2}, flip[] = {3, 10, 0};
+        static int64_t state[40 * 40 + 20 * 20];
+        static view_response p;
+        uint32_t answers[20];
+        memset(&p, 0, sizeof p);
+        memset(state, 0, sizeof state);
+        for (uint32_t j = 0; j < questions[i]; j++) {
+            answers[j] = flip[i] ? 2 : 2 + j % 3;
+            p.number[j] = flip[i] ? 0 : j % 3;
+        }
+        view_format_open(&p.format, questions[i], answers, plain[i], flip[i]);
+        for (uint32_t a = 0; a < 9; a++)
+            p.direct[a / 3][a % 3] = (uint64_t)(5 + a) << 60;
+        p.direct_flip = (uint64_t)7 << 60;
+        p.plain = 100;
+        p.flips = flip[i] > 0;
+        view_response_plan(&p);
+        privatize("view response", privatize_view_response_u16, &p, codes_16, 60, view_report_bytes(&p.format));
+        tally_views(&p.format, out, 60, state);
+        print_hash("views", (int)i, state, sizeof state);
+    }
     static int64_t counts[1 << 16];
     for (int log = 0; log <= 16; log += 4) {
         for (size_t i = 0; i < (size_t)1 << log; i++)

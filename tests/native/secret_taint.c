@@ -31,6 +31,7 @@
 #include "privatize/set_selection.h"
 #include "privatize/subset_selection.h"
 #include "privatize/unary_encoding.h"
+#include "privatize/view_response.h"
 #include "privatize/whole_sets.h"
 #include "privatize/window.h"
 #include "random/cmac.h"
@@ -57,13 +58,13 @@ static int found, marking; /* whether the case exists; secrets that are marked a
 void __real_stream_draw(stream *s, void *to, size_t blocks);
 void __wrap_stream_draw(stream *s, void *to, size_t blocks);
 
-/* Directions of the l2 ball, seeds and directions of the rank codebook and of frames, and sets of others of subset and set
- * selection. */
+/* Directions of the l2 ball, seeds and directions of the rank codebook and of frames, sets of others of subset and set
+ * selection, and views. */
 static int is_public(uint32_t id)
 {
     return id == STREAM_L2_DIRECTION || id == STREAM_CODEBOOK_SEEDS || id == STREAM_FRAME_SEEDS ||
            id == STREAM_CODEBOOK_DIRECTION || id == STREAM_SUBSET_BITS || id == STREAM_SUBSET_INDICES ||
-           id == STREAM_SET_BITS || id == STREAM_SET_INDICES;
+           id == STREAM_SET_BITS || id == STREAM_SET_INDICES || id == STREAM_VIEWS;
 }
 
 void __wrap_stream_draw(stream *s, void *to, size_t blocks)
@@ -296,6 +297,41 @@ static void whole(void)
     p.response =
         (randomized_response){5, ((uint64_t)1 << 32) - 5 * 500000000ull, 500000000, 0x90000000u, 27, 32, STREAM_WHOLE_SETS};
     privatize("whole sets, u8", privatize_whole_sets_u8, &p, codes_16, 40, 6, 1);
+}
+
+/* The symbol of each report; the view is public. */
+static int symbols_of_views(const void *params, stream_key *k, uint64_t block, const void *x, size_t n, void *to)
+{
+    static uint8_t reports[4096];
+    const view_response *p = params;
+    const size_t bytes = view_report_bytes(&p->format), start = view_mask_bytes(&p->format) + 1;
+    const int invalid = privatize_view_response_u16(params, k, block, x, n, reports);
+    for (size_t i = 0; i < n; i++)
+        memcpy((uint8_t *)to + i * p->format.symbol_bytes, reports + i * bytes + start, p->format.symbol_bytes);
+    return invalid;
+}
+
+static void views(void)
+{
+    static const uint32_t questions[] = {4, 20, 10}, plain[] = {2, 4, 2}, flip[] = {3, 10, 0};
+    for (size_t i = 0; i < 3; i++) {
+        static view_response p;
+        uint32_t answers[20];
+        memset(&p, 0, sizeof p);
+        for (uint32_t j = 0; j < questions[i]; j++) {
+            answers[j] = flip[i] ? 2 : 2 + j % 3;
+            p.number[j] = flip[i] ? 0 : j % 3;
+        }
+        if (view_format_open(&p.format, questions[i], answers, plain[i], flip[i]))
+            exit(UNMARKED);
+        for (uint32_t a = 0; a < 9; a++)
+            p.direct[a / 3][a % 3] = (uint64_t)(5 + a) << 60;
+        p.direct_flip = (uint64_t)7 << 60;
+        p.plain = 100;
+        p.flips = flip[i] > 0;
+        view_response_plan(&p);
+        privatize("view response", symbols_of_views, &p, codes_16, 31, 2 * questions[i], p.format.symbol_bytes);
+    }
 }
 
 static void codebooks(void)
@@ -630,6 +666,7 @@ int main(int count, char **arguments)
     subsets();
     set_selections();
     whole();
+    views();
     codebooks();
     frames();
     cubes();

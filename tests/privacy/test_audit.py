@@ -39,6 +39,8 @@ def opposite_records(mechanism):
     if kind == "Sets":  # without a common position
         ends = np.arange(domain.k)
         return (ends < domain.most).astype(np.uint8), (ends >= domain.k - domain.most).astype(np.uint8)
+    if kind == "Tuples":
+        return np.zeros(domain.width, np.uint16), np.array(domain.sizes, np.uint16) - 1
     if kind == "Examples":
         features = np.full(domain.features, 0.3)
         return np.append(features, 1.0), np.append(-features, 1.0)

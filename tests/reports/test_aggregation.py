@@ -6,6 +6,7 @@ import copy
 import functools
 import math
 import pickle
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast.estimation import Frequencies, HistogramDensity, SeriesDensity, TruncatedMean, VectorMean
 from ldpfast.mechanisms import for_categories
-from ldpfast.reports import Aggregator, SampledSigns, aggregator_with, recipe_of
+from ldpfast.reports import Aggregator, SampledSigns, Views, aggregator_with, recipe_of
 
 from ..cards import KINDS
 from ..support.aggregation import aggregate, counted_of, reports_of
@@ -23,6 +24,7 @@ from ..support.cases import each, each_kind
 from ..support.errors import raises
 from ..support.examples import assert_same, assert_same_estimate
 from ..support.reference import wide
+from ..support.view_response import tally
 
 
 @pytest.mark.claim("Aggregators that are merged in any order have the same bytes.", "Reproducibility")
@@ -86,6 +88,10 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
     if hasattr(aggregator, "counts"):
         if isinstance(mechanism.report, SampledSigns):
             one_hot = (reports[:, :, None] == np.arange(2 * mechanism.report.dim)).sum(axis=1).reshape(n, -1, 2)
+        elif isinstance(mechanism.report, Views):
+            cells, pairs = tally(mechanism.sizes, [row.tobytes() for row in reports])
+            assert aggregator.counts.tolist() == [*chain(*cells, *pairs)]
+            return
         elif reports.ndim == 2:
             one_hot = np.unpackbits(reports, axis=1, count=mechanism.report.k, bitorder="little")
         else:

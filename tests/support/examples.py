@@ -12,7 +12,7 @@ import ldpfast as ldp
 from ldpfast.mechanisms import Mechanism
 from ldpfast.results import Binomial
 
-from .machine_records import ticks
+from .machine_records import category_rows, ticks
 
 
 def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
@@ -27,6 +27,8 @@ def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.floa
         return letters.view(f"S{domain.max_bytes}")[:, 0]
     if type(domain).__name__ == "Sets":
         return ticks(n, domain.k, domain.most)[rng.permutation(n)]
+    if type(domain).__name__ == "Tuples":
+        return category_rows(n, domain.sizes)[rng.permutation(n)]
     if type(domain).__name__ == "Reals":
         return (3 * rng.standard_normal(n)).astype(dtype)
     if type(domain).__name__ == "Interval":

@@ -31,3 +31,8 @@ def sets_of(k: int, most: int, n: int, seed: int = 0) -> list[frozenset[int]]:
     rng = np.random.default_rng([seed, k, most])
     found = [frozenset(rng.choice(k, rng.integers(0, most + 1), replace=False).tolist()) for _ in range(n)]
     return [frozenset(), frozenset(range(k - most, k)), *found][:n]
+
+
+def category_rows(n: int, sizes: tuple[int, ...]) -> np.ndarray:
+    """Return rows of categories, entry i below ``sizes[i]``."""
+    return np.random.default_rng(len(sizes)).integers(0, sizes, (n, len(sizes))).astype(np.uint16)

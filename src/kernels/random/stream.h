@@ -101,6 +101,8 @@ typedef struct {
     ID(STREAM_SET_CUBE_MEMBERS, 68)                                                                        \
     ID(STREAM_SET_CUBE_OTHERS, 69)                                                                         \
     ID(STREAM_WHOLE_SETS, 70)                                                                              \
+    ID(STREAM_VIEWS, 71) /* which of many questions a report is about */                                   \
+    ID(STREAM_VIEW_COINS, 72) /* private coin and uniform symbol */                                        \
     ID(STREAM_SUBKEY, 0x7fffffff) /* reserved: subkeys */
 
 #define STREAM_ID_CONSTANT(name, number) name = number,

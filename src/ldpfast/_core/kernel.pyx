@@ -30,11 +30,18 @@ cdef class Kernel:
         Number of records per block. Blocks share no random words.
     checks : bool
         True: the results of `privatize` and `run` tell whether all records are valid.
+    asks : bool
+        Whether the kernel draws what a person is asked, without the record, so that personal keys have coins for each step:
+        `ask_each`, `encode_each` and `respond_each`.
     """
 
     @property
     def checks(self) -> bool:
         return True
+
+    @property
+    def asks(self) -> bool:
+        return False
 
     cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
                                char *out, char *scratch, bint clip) noexcept nogil:

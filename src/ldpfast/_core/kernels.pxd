@@ -210,6 +210,34 @@ cdef extern from "privatize/set_selection.h" nogil:
     privatize_fn privatize_set_selection_u16, privatize_set_codes_u8, privatize_set_codes_u16
 
 
+cdef extern from "tally/views.h" nogil:
+    int MAX_VIEW, MAX_QUESTIONS
+    ctypedef struct view_format:
+        uint32_t questions, symbol_bytes
+        uint32_t first[257]
+    int view_format_open(view_format *p, uint32_t questions, const uint32_t *answers, uint32_t plain, uint32_t flip)
+    size_t view_mask_bytes(const view_format *p)
+    size_t view_report_bytes(const view_format *p)
+    int count_views "add_views"(const view_format *p, const uint8_t *reports, size_t n, int64_t *state)
+    size_t invalid_view "first_invalid_view"(const view_format *p, const uint8_t *reports, size_t n)
+    tally_fn tally_views
+
+
+cdef extern from "privatize/view_response.h" nogil:
+    int MAX_ANSWER_NUMBERS, VIEW_ROWS
+    ctypedef struct view_response:
+        view_format format
+        uint32_t plain, flips
+        uint32_t number[256]
+        uint64_t direct[64][64]
+        uint64_t direct_flip
+    void view_response_plan(view_response *p)
+    privatize_fn privatize_view_response_u16
+    void draw_views(const view_response *p, stream_key *key, uint64_t block, size_t n, uint8_t *reports)
+    int encode_views(const view_response *p, const uint16_t *records, size_t n, uint8_t *reports)
+    void respond_views(const view_response *p, stream_key *key, uint64_t block, size_t n, uint8_t *reports)
+
+
 cdef extern from "privatize/set_positions.h" nogil:
     int MISSING_POSITION, INVALID_POSITION
     void set_positions(const uint8_t *rows, size_t n, uint32_t k, uint32_t own, int packed, uint16_t *out)

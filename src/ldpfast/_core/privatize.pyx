@@ -1,6 +1,6 @@
 """Kernels of all mechanisms, one class per mechanism, with the same name."""
 from libc.math cimport sqrt
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from math import comb
@@ -369,6 +369,87 @@ cdef class SetPosition(CodeKernel):
             self.report_size = 2
             self.by_size = [NULL, privatize_set_codes_u16, NULL, NULL]
             self.tally_by_size = [NULL, tally_codes_u16, NULL, NULL]
+
+
+cdef class ViewResponse(Kernel):
+    """Answers to a random view of many questions.
+
+    `answers` holds the number of answers to each question, `plain` and `flip` the numbers of questions of the views of either
+    kind, and `share` / 256 is the probability of a plain view. `direct` / 2^64 is the probability of keeping the true symbol: a
+    table by the places of the numbers of answers `number` of both questions of a view, or with one entry; and that of flip views.
+    """
+    cdef view_response p
+
+    def __init__(self, answers: Sequence[int], uint32_t plain, uint32_t flip, uint32_t share, number: Sequence[int],
+                 direct: Sequence[Sequence[int]], uint64_t direct_flip):
+        cdef uint32_t counts[256]
+        cdef size_t cells
+        if not 2 <= len(answers) <= MAX_QUESTIONS or len(number) != len(answers):
+            raise ValueError("the questions do not fit the kernel")
+        for i, count in enumerate(answers):
+            counts[i] = count
+        memset(&self.p, 0, sizeof(view_response))
+        if view_format_open(&self.p.format, len(answers), counts, plain, flip) or not 1 <= share <= 256:
+            raise ValueError("the views do not fit the kernel")
+        if len(direct) > MAX_ANSWER_NUMBERS or not all(len(row) == len(direct) for row in direct) or not all(
+                0 <= place < len(direct) for place in number):
+            raise ValueError("the coins do not fit the kernel")
+        for i, row in enumerate(direct):
+            for j, words in enumerate(row):
+                self.p.direct[i][j] = words
+        for i, place in enumerate(number):
+            self.p.number[i] = place
+        self.p.plain, self.p.flips, self.p.direct_flip = share, flip != 0, direct_flip
+        view_response_plan(&self.p)
+        self.params = &self.p
+        self.format = &self.p.format
+        cells = self.p.format.first[self.p.format.questions]
+        self.state_bytes = 8 * (cells * cells + len(answers) * len(answers))
+        self.items = len(answers)
+        self.report_items = view_report_bytes(&self.p.format)
+        self.report_size = 1
+        self.rows = VIEW_ROWS
+        self.by_size = [NULL, privatize_view_response_u16, NULL, NULL]
+        self.tally_by_size = [NULL, tally_views, NULL, NULL]
+
+    @property
+    def asks(self) -> bool:
+        return True
+
+    def ask_each(self, const uint8_t[:, ::1] keys, uint8_t[:, ::1] out) -> None:
+        """Fill `out` with the views of reports, each drawn from its own key, and no answers."""
+        cdef stream_key k
+        cdef Py_ssize_t i
+        self.require_fit(keys, out)
+        with nogil:
+            for i in range(out.shape[0]):
+                key_open(&k, &keys[i, 0])
+                draw_views(&self.p, &k, 0, 1, &out[i, 0])
+            key_wipe(&k, sizeof(k))
+
+    def encode_each(self, const uint16_t[:, ::1] x, uint8_t[:, ::1] out) -> None:
+        """Write the true symbols of records into reports whose views are drawn."""
+        if x.shape[0] != out.shape[0] or x.shape[1] != <Py_ssize_t>self.items or out.shape[1] != <Py_ssize_t>self.report_items:
+            raise ValueError("records and reports do not fit together")
+        if x.shape[0]:
+            with nogil:
+                encode_views(&self.p, &x[0, 0], x.shape[0], &out[0, 0])
+
+    def respond_each(self, const uint8_t[:, ::1] keys, uint8_t[:, ::1] out) -> None:
+        """Put random symbols in the place of true ones, each with the coins of its own key."""
+        cdef stream_key k
+        cdef Py_ssize_t i
+        self.require_fit(keys, out)
+        with nogil:
+            for i in range(out.shape[0]):
+                key_open(&k, &keys[i, 0])
+                respond_views(&self.p, &k, 0, 1, &out[i, 0])
+            key_wipe(&k, sizeof(k))
+
+    cdef int require_fit(self, const uint8_t[:, ::1] keys, uint8_t[:, ::1] out) except -1:
+        if keys.shape[0] != out.shape[0] or keys.shape[1] != KEY_BYTES or out.shape[1] != <Py_ssize_t>self.report_items:
+            raise ValueError("keys and reports do not fit together")
+        return 0
 
 
 cdef class LinfBall(BitKernel):

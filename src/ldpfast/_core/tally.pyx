@@ -54,6 +54,43 @@ def add_sets(const uint8_t[:, ::1] reports, size_t size, int64_t[::1] counts) ->
     return valid
 
 
+cdef view_format format_of_views(const uint32_t[::1] answers, uint32_t plain, uint32_t flip, reports) except *:
+    cdef view_format format
+    if answers.shape[0] > MAX_QUESTIONS or view_format_open(&format, answers.shape[0], &answers[0], plain, flip):
+        raise ValueError("the views do not fit the kernel")
+    if reports.shape[1] != <Py_ssize_t>view_report_bytes(&format):
+        raise ValueError("reports do not fit the views")
+    return format
+
+
+def add_views(const uint8_t[:, ::1] reports, const uint32_t[::1] answers, uint32_t plain, uint32_t flip,
+              int64_t[::1] state) -> bool:
+    """Add reports about views of `plain` questions, or of `flip` ones up to a flip, to a state, and return whether all are valid.
+
+    `answers` holds the number of answers to each question. The state is that of tally/views.h.
+    """
+    cdef view_format format = format_of_views(answers, plain, flip, reports)
+    cdef size_t n = reports.shape[0], all = format.first[format.questions]
+    cdef bint valid = True
+    if state.shape[0] != <Py_ssize_t>(all * all + format.questions * format.questions):
+        raise ValueError("reports and state do not fit together")
+    if n:
+        with nogil:
+            valid = count_views(&format, &reports[0, 0], n, &state[0])
+    return valid
+
+
+def first_invalid_view(const uint8_t[:, ::1] reports, const uint32_t[::1] answers, uint32_t plain, uint32_t flip) -> int:
+    """Return the index of the first report that is not valid, or -1."""
+    cdef view_format format = format_of_views(answers, plain, flip, reports)
+    cdef size_t n = reports.shape[0], first
+    if n == 0:
+        return -1
+    with nogil:
+        first = invalid_view(&format, &reports[0, 0], n)
+    return -1 if first == n else <Py_ssize_t>first
+
+
 def add_grid(reports: NDArray[Any], size_t dim, double lower, double grid, state: NDArray[Any]) -> None:
     """Add rows of `dim` reports lower + grid (j + 1/2) to `state`, which holds 128-bit sums of j, then of j^2."""
     cdef grid_format format = grid_format(dim, lower, grid)
