@@ -20,7 +20,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import central, estimation, privacy
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Pairs, Repeated, YesNo
 
 from .cards import CARDS
 from .support.cases import each
@@ -182,9 +182,19 @@ SURVEY_QUESTIONS: dict[str, Any] = {
 }
 
 
-def of_survey(answers: int, personal: bool) -> str:
+PAIR_QUESTIONS: dict[str, Any] = {
+    "yes": YesNo(),
+    "no": YesNo(column="yes"),
+    "bin": Histogram([-4, -1, 0, 2, 4], optional=True),
+    "few": Choice(5),
+    "flags": Pairs("yes", "no"),
+    "all": Pairs("yes", "bin", "few"),
+}
+
+
+def of_survey(questions: dict[str, Any], answers: int, personal: bool) -> str:
     """Return the reports and counts of a survey."""
-    survey, n = ldp.Survey(SURVEY_QUESTIONS, 3.0, answers=answers), 20_000
+    survey, n = ldp.Survey(questions, 3.0, answers=answers), 20_000
     people = {
         "number": numbers(n),
         "bin": numbers(n, 2),
@@ -212,8 +222,12 @@ def computed() -> dict[str, Callable[[], str]]:
         for sample in card.recorded
     }
     made |= {name: (lambda call=call: of_estimate(call())) for name, call in estimators().items()}
-    made |= {f"Survey {answers}": lambda m=answers: of_survey(m, False) for answers in (1, 3, 6)}
-    made |= {f"Survey {answers} PersonKeys": lambda m=answers: of_survey(m, True) for answers in (1, 3)}
+    made |= {f"Survey {answers}": lambda m=answers: of_survey(SURVEY_QUESTIONS, m, False) for answers in (1, 3, 6)}
+    made |= {
+        f"Survey {answers} PersonKeys": lambda m=answers: of_survey(SURVEY_QUESTIONS, m, True) for answers in (1, 3)
+    }
+    made |= {"Survey of pairs": lambda: of_survey(PAIR_QUESTIONS, 2, False)}
+    made |= {"Survey of pairs PersonKeys": lambda: of_survey(PAIR_QUESTIONS, 2, True)}
     made["Repeated"] = of_rounds
     made["privacy.audit"] = lambda: digest(
         rounded(privacy.audit(ldp.RandomizedResponse(3, 1.0), 0, 1, 20_000, rng=SEED))

@@ -52,6 +52,11 @@ class WithGaps:
         """Whether the other rule has limits for every coordinate by itself."""
         return bool(getattr(self.rule, "by_coordinate", False))
 
+    @property
+    def needed(self) -> int:
+        """Number of reports that the other rule needs if there are too few, else 0."""
+        return 0 if self.gaps.all() else int(getattr(self.rule, "needed", 0))
+
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         low, high = self.rule.bounds(value, stderr, tail)
         return np.where(self.gaps, -np.inf, low), np.where(self.gaps, np.inf, high)

@@ -9,6 +9,7 @@ from .. import _schema
 from .._person_keys import PersonKeys, Persons, QuestionKeys
 from .._typing import AnyArray
 from ..mechanisms import Mechanism
+from ..mechanisms._record_recipe import answer_asked
 from ..reports import recipe_of
 from ._two_responses import TwoResponses
 
@@ -85,7 +86,9 @@ class Responder:
 
     def respond(self, start: int, own: AnyArray, records: AnyArray, out: AnyArray) -> None:
         """Write the reports of persons from number `start` on, with the keys of their values."""
-        if self.fresh is None:
+        if self.fresh is None and recipe_of(self.mechanism).kernel.asks:
+            answer_asked(recipe_of(self.mechanism).kernel, self.own, start, records, out)
+        elif self.fresh is None:
             recipe_of(self.mechanism).kernel.privatize_each(own, records, out)
         else:
             self.mechanism.respond(own, self.fresh, start, records, out)

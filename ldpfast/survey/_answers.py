@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +54,7 @@ class Answer(Estimate[Any]):
     (('foot', 'car'), True)
     """
 
+    declared: ClassVar[bool] = True  # whether the numbers are shares of declared answers to one question, or a mean
     labels: tuple[Any, ...] | None = None
     columns: tuple[Any, ...] | None = None
     missing: Answer | None = None

@@ -94,18 +94,20 @@ def conclude(
 
 
 def _warn_unweighted(texts: list[str], layout: SurveyRecipe) -> None:
-    """Warn that texts and tables of sets are left out of weighted results; raise if there is nothing else."""
+    """Warn that texts, tables of sets and pairs are left out of weighted results; raise if there is nothing else."""
     if len(texts) == len(layout.items):
         raise ValueError(
-            "results must have a question whose answers are declared: texts and tables of sets have no weighted estimates"
+            "results must have a question whose answers are declared: texts, tables of sets and pairs have no weighted estimates"
         )
     listed = ", ".join(map(repr, texts))
-    warn(f"texts and tables of sets have no weighted estimates, so that questions are left out: {listed}", UserWarning)
+    warn(f"texts, tables of sets and pairs have no weighted estimates, so that questions are left out: {listed}", UserWarning)
 
 
 def _asked(layout: SurveyRecipe, item: Item, is_pooled: bool) -> frozenset[str]:
     """Return which questions the people were asked whose reports decide the answer to one."""
-    pooled_items = [other.name for other in layout.items if is_pooled and item.name in other.parts]
+    pooled_items = [
+        other.name for other in layout.items if is_pooled and other.form.has_symbols and item.name in other.parts
+    ]
     return frozenset([item.name, *pooled_items])
 
 

@@ -15,7 +15,6 @@ from .._warnings import warn
 from ..privacy import Guarantee
 from ..results import Estimate, People, SmallSampleWarning
 from ._answers import Answer
-from ._text import TextAnswer
 
 NO_ANSWERS = "no answers"  # instead of an estimate, where nobody was asked
 
@@ -159,14 +158,15 @@ class SurveyResult(Mapping[str, Answer]):
         Returns
         -------
         limits : dict
-            `Answer.anytime_interval` by the names of the questions. Texts that were found have none, and are left out.
+            `Answer.anytime_interval` by the names of the questions. Texts that were found and `Pairs` have none, and
+            are left out.
 
         Raises
         ------
         TypeError, ValueError
             As for `Answer.anytime_interval`.
         """
-        declared = {name: answer for name, answer in self.items() if not isinstance(answer, TextAnswer)}
+        declared = {name: answer for name, answer in self.items() if answer.declared}
         return {name: answer.anytime_interval(confidence) for name, answer in declared.items()}
 
     def to_frame(self, confidence: float = 0.95, simultaneous: bool = False) -> Any:

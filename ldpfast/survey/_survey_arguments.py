@@ -11,7 +11,6 @@ from ..mechanisms import Mechanism
 from . import _answers_per_person
 from ._answers_per_person import Item, MechanismMaker
 from ._columns import QuestionColumn
-from ._cross import Cross
 from ._questions import SurveyQuestion, declared
 from ._survey_tally import LABEL
 
@@ -34,8 +33,9 @@ def checked_questions(questions: Any) -> dict[str, Any]:
             raise TypeError(f"question {name!r} must be a question such as YesNo, Choice or Mean, got {question!r}")
     plain = declared(questions)
     for name, question in questions.items():
-        if isinstance(question, Cross):
-            for part in question.parts:
+        parts = question._parts_of(name)
+        if parts != (name,):
+            for part in parts:
                 if part not in plain:
                     listed = ", ".join(map(repr, plain))
                     raise ValueError(f"question {name!r} must combine questions out of {listed}, got {part!r}")

@@ -313,6 +313,7 @@ class TextAnswer(Answer):
     True
     """
 
+    declared: ClassVar[bool] = False
     smallest_share: float = math.inf
     steps: tuple[SearchStep, ...] = ()
     doubts: tuple[str, ...] = ()

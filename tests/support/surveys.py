@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, Text, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Pairs, Survey, SurveyQuestion, Text, YesNo
 
 from .internals.kernels import ROWS, StreamId, stream
 from .internals.survey import column_of, shares
@@ -55,6 +55,13 @@ def texts(optional: bool = False) -> dict[str, SurveyQuestion]:
     }
 
 
+def pairs(optional: bool = False) -> dict[str, SurveyQuestion]:
+    """Return questions with the tables of every two of some of them: with two answers each, and with any number."""
+    bits = {f"bit {i}": YesNo(column="smoker") for i in range(5)}
+    asked = {name: question for name, question in questions(optional).items() if name in ("region", "income", "smoker")}
+    return {**bits, **asked, "bits": Pairs(*bits), "all": Pairs("bit 0", *asked), "age": Mean(0, 100)}
+
+
 WORDS = ("a", "b", "ca", "", "ac")
 
 
@@ -92,6 +99,8 @@ SURVEYS = {
     "optional steps": Survey({**questions(True), "age": Mean(0, 100, resolution=12.5, optional=True)}, 9.0, answers=2),
     "texts": Survey(texts(), 4.0),
     "optional texts": Survey(texts(True), 9.0, answers=3),
+    "pairs": Survey(pairs(), 2.0, weights={"bit 1": 0, "bit 2": 0, "bits": 2, "all": 3}),
+    "optional pairs": Survey(pairs(True), 9.0, answers=3),
     "steps at a large epsilon": Survey({"age": Mean(0, 100, resolution=4), "smoker": YesNo()}, 9.0),
 }
 
@@ -141,7 +150,7 @@ class Twin:
                 continue
             key = words(self.key, StreamId.SURVEY_KEYS, q, 32, np.uint8).tobytes()
             mechanism, question = survey.mechanisms[name], survey.questions[name]
-            parts = question.parts if isinstance(question, Cross) else [name]
+            parts = question.parts if isinstance(question, Cross | Pairs) else [name]
             records: Any = None
             for place, part in enumerate(parts):
                 declared: Any = survey.questions[part]
@@ -157,6 +166,10 @@ class Twin:
                     records = np.array([value(declared, cell) for cell in cells], np.float64)
                     continue
                 symbols = np.array([symbol(declared, cell, int(u)) for cell, u in zip(cells, rounding, strict=True)])
+                if isinstance(question, Pairs):
+                    rows_of_symbols = [] if records is None else list(records.T)
+                    records = np.stack([*rows_of_symbols, symbols], axis=-1).astype(np.uint16)
+                    continue
                 records = symbols if records is None else records * declared.k + symbols
             if records.ndim == 1 and not isinstance(mechanism, ldp.Laplace | ldp.Window):
                 records = records.astype(mechanism.domain.dtype)
