@@ -23,9 +23,9 @@ from ._ledger import Ledger
 from ._mean import Mean
 from ._number_columns import NumberColumn as NumberColumn
 from ._option_answers import OptionsAnswer as OptionsAnswer
-from ._pairs import PairMoment as PairMoment
 from ._pairs import Pairs
-from ._pairs import PairsAnswer as PairsAnswer
+from ._pairs_answer import PairMoment as PairMoment
+from ._pairs_answer import PairsAnswer as PairsAnswer
 from ._pool_waves import pool
 from ._questions import ColumnQuestion as ColumnQuestion
 from ._questions import SurveyQuestion as SurveyQuestion

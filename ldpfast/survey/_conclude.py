@@ -97,10 +97,14 @@ def _warn_unweighted(texts: list[str], layout: SurveyRecipe) -> None:
     """Warn that texts, tables of sets and pairs are left out of weighted results; raise if there is nothing else."""
     if len(texts) == len(layout.items):
         raise ValueError(
-            "results must have a question whose answers are declared: texts, tables of sets and pairs have no weighted estimates"
+            "results must have a question whose answers are declared: texts, tables of sets and pairs have no weighted "
+            "estimates"
         )
     listed = ", ".join(map(repr, texts))
-    warn(f"texts, tables of sets and pairs have no weighted estimates, so that questions are left out: {listed}", UserWarning)
+    warn(
+        f"texts, tables of sets and pairs have no weighted estimates, so that questions are left out: {listed}",
+        UserWarning,
+    )
 
 
 def _asked(layout: SurveyRecipe, item: Item, is_pooled: bool) -> frozenset[str]:

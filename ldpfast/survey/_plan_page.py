@@ -15,6 +15,7 @@ from .._plots import BLACK, text_of
 from .._table import Table, html_table
 from ..reports import recipe_of
 from ._cross import Cross
+from ._pairs import Pairs
 from ._survey_plan import SurveyPlan, curve, finish_panel, panels_of_units
 
 if TYPE_CHECKING:
@@ -117,6 +118,9 @@ def _questions_table(survey: Survey) -> str:
         share = shares.get(name, 0)
         if isinstance(question, Cross):
             text, is_optional = f"the questions {' and '.join(question.parts)} together", ""
+        elif isinstance(question, Pairs):
+            text = f"some of the questions {', '.join(question.parts)}, drawn at random, together"
+            is_optional = ""
         else:
             column = recipe_of(survey).declared[name]
             text, is_optional = column.answer_text(), "yes" if column.optional else "no"
