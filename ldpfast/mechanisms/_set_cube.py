@@ -184,7 +184,7 @@ class SetCubeLaw(SetsLaw):
         return self.cube.worst_variance(decoding)
 
     def two_level(self) -> TwoLevel:
-        return self.cube.two_level()
+        return self.cube.two_level()  # that of opposite vertices, which is a bound if no two sets are opposite
 
     def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         return self.cube.draw(self._vertices(records), people, generator)

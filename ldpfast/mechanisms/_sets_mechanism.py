@@ -36,17 +36,6 @@ class SetsMechanism(Mechanism):
         self._set(k=k, most=most, epsilon=epsilon, optional=optional)
         return Sets(k, most, optional)
 
-    @property
-    def worst_mean_variance(self) -> float:
-        """Largest mean over the options of the variances of their shares from noise alone, times the number of people."""
-        return self._law.worst_mean_variance
-
-    @property
-    def _law(self) -> SetsLaw:
-        law = self._recipe.law
-        assert isinstance(law, SetsLaw)
-        return law
-
     def sizes(self, counted: Any) -> Estimate[Floats]:
         """Return the distribution of the number of options of a set.
 
@@ -72,5 +61,7 @@ class SetsMechanism(Mechanism):
         """Return the shares of the options, or those of the numbers of options."""
         if not sizes:
             return super()._conclude(counted)
-        value, covariance = self._law.sizes(counted.states[0], counted.n)
+        law = self._recipe.law
+        assert isinstance(law, SetsLaw)
+        value, covariance = law.sizes(counted.states[0], counted.n)
         return Estimate(value, np.sqrt(covariance.diagonal()), counted.n, self.guarantee, covariance, _span=(0.0, 1.0))

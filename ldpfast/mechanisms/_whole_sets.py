@@ -204,7 +204,7 @@ class WholeSetsLaw(SetsLaw):
         k, most, line = self.domain.k, self.domain.most, self.option_line
         gain, missing = line.one - line.zero, self._line(1)
         common = number_of_sets(k - 2, most - 2) if most > 1 else 0
-        options = gain * gain * common * float(self.coin.q) + gain * both + 0.0
+        options = gain * gain * common * float(self.coin.q) + gain * both
         # A report has a pair of options with the probability common q + (p - q) both, and none with both an option and nothing.
         one = options - (first - line.zero) * (second - line.zero)
         other = -(first - line.zero) * (second - missing.zero)
