@@ -159,7 +159,12 @@ def whole_column(name: str, values: Any) -> Any:
     if isinstance(values, str | bytes) or not (hasattr(values, "__len__") or hasattr(values, "__arrow_c_stream__")):
         raise TypeError(f"column {name!r} must be an array, got {type(values).__name__}")
     if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise ValueError(f"column {name!r} must have shape (n,), got shape {values.shape}")
+        rows = (
+            "; rows of zeros and ones must be integers or booleans"
+            if values.ndim == 2 and values.dtype.kind == "f"
+            else ""
+        )
+        raise ValueError(f"column {name!r} must have shape (n,), got shape {values.shape}{rows}")
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.dtype.itemsize <= 8:
         kind = np.dtype(np.float32) if values.dtype == np.float16 else values.dtype.newbyteorder("=")
         return _check.laid_out(values, kind)
@@ -170,7 +175,7 @@ def whole_column(name: str, values: Any) -> Any:
 
 def _as_lists(values: Any) -> Any:
     """Return rows of integers or booleans, and sets in a list, as lists of Arrow; anything else unchanged."""
-    if isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "biu" and values.size:
+    if isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "biu" and values.shape[1]:
         pa = optional("pyarrow", "files")
         native = values.astype(values.dtype.newbyteorder("="), copy=False)
         return pa.FixedSizeListArray.from_arrays(pa.array(native.reshape(-1)), values.shape[1])

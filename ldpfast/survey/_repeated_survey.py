@@ -345,7 +345,9 @@ class SurveyRound(Survey):
 
         def make(form: AnswerForm) -> TwoResponses:
             if not form.has_symbols:
-                raise ValueError("texts and pairs have no permanent answers, and are not asked in rounds")
+                raise ValueError(
+                    "texts, sets of options and pairs have no permanent answers, and are not asked in rounds"
+                )
             return TwoResponses(form.k, once, permanent=permanent)
 
         return make

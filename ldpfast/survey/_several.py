@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,9 +54,9 @@ class Several(ColumnQuestion):
     Notes
     -----
     A cell is a list or set of labels; a text with labels between semicolons, such as "fever;cough"; or a row of zeros and ones,
-    where the column is an array of shape (n, options) or has lists of as many booleans. The order of the labels does not
-    matter, and neither do repeated ones. An empty list or text means that nothing is ticked; a missing cell is no answer. In a
-    CSV file an empty field is a missing cell, and ";" means that nothing is ticked.
+    where the column is an array of shape (n, options), or has lists of as many booleans, or integers if no option is a number.
+    The order of the labels does not matter, and neither do repeated ones. An empty list or text means that nothing is ticked;
+    a missing cell is no answer. In a CSV file an empty field is a missing cell, and ";" means that nothing is ticked.
 
     The mechanism is that of `mechanisms.for_sets`. The whole set has one guarantee. `OptionsAnswer.sizes` has the distribution
     of the number of ticks, and `OptionsAnswer.difference` that of two options. `Together` asks which options people tick
@@ -87,7 +88,7 @@ class Several(ColumnQuestion):
         if self.most is None and domain.k > MOST:
             raise ValueError(f"most must be given for more than {MOST} options, got {domain.k} options")
         most = domain.k if self.most is None else _check.integer("most", self.most, 1, min(domain.k, MOST))
-        self._set(options=domain.k if labels is None else labels)
+        self._set(options=domain.k if labels is None else labels, most=None if self.most is None else most)
         sets = Sets(domain.k, most, _check.flag("optional", self.optional))
         if sets.positions > MISSING:
             raise ValueError(f"options must be at most {MISSING - most - 1} with most={most}, got {domain.k}")
@@ -203,25 +204,27 @@ class SeveralColumn(SetColumn):
         rows = self._rows(np.zeros(len(known), np.intp), np.array(known, np.intp), missing, np.array([True]), True)
         return Column("uint8", rows.view(np.uint8), None, 0, 1, row_bytes=self.row_bytes)
 
-    @property
+    @cached_property
     def _codes(self) -> dict[Any, int]:
         return {label: code for code, label in enumerate(self.labels)}
+
+    @cached_property
+    def _spelled(self) -> dict[str, int] | None:
+        """Numbers of the options by the parts of a text that name them; None if texts cannot name all of them."""
+        spelled = {str(label): code for code, label in enumerate(self.labels)}
+        is_clear = all(text and text == text.strip() and DELIMITER not in text for text in spelled)
+        return spelled if is_clear and len(spelled) == len(self.labels) else None
 
     def _cell(self, value: Any) -> list[int] | None:
         """Return the numbers of the options in one cell of a client, -1 for other values; None if it is no set."""
         if isinstance(value, str):
-            return self._codes_of(value)
+            return None if self._spelled is None else _codes_of(self._spelled, value)
         if isinstance(value, bytes | Mapping) or not isinstance(value, Sequence | Set | np.ndarray):
             return None
         try:
             return [_code(self._codes, label) for label in value]
         except Exception:  # of the methods of the values
             return None
-
-    def _codes_of(self, text: str) -> list[int]:
-        """Return the numbers of the options that a text names, -1 for other parts."""
-        by_text = {str(label): code for code, label in enumerate(self.labels)}
-        return [by_text.get(part, -1) for part in map(str.strip, text.split(DELIMITER)) if part]
 
     def _column_rows(self, name: str, values: Any, clip: bool) -> NDArray[np.uint16]:
         """Return the cells of a column as rows of positions."""
@@ -243,9 +246,13 @@ class SeveralColumn(SetColumn):
             cells = python_values(coded.dictionary)
             if cells is None or not all(cell is None or isinstance(cell, str) for cell in cells):
                 raise TypeError(f"column {name!r} must hold {self.describe()}, got type {kind}")
-            if any(DELIMITER in str(label) for label in self.labels):
-                raise ValueError(f"column {name!r} must hold lists, because options contain {DELIMITER!r}, got texts")
-            lists = [None if cell is None else self._codes_of(cell) for cell in cells]
+            spelled = self._spelled
+            if spelled is None:
+                raise ValueError(
+                    f"column {name!r} must hold lists, because texts with {DELIMITER!r} between options are not clear where an "
+                    f"option is empty, contains {DELIMITER!r}, has spaces at an end, or is printed like another; got texts"
+                )
+            lists = [None if cell is None else _codes_of(spelled, cell) for cell in cells]
             missing = np.array([options is None for options in lists], np.bool_)
             sizes = [len(options or ()) for options in lists]
             people = np.repeat(np.arange(len(lists)), sizes)
@@ -265,8 +272,16 @@ class SeveralColumn(SetColumn):
         if pa.types.is_fixed_size_list(kind):  # flattened without the rows that are missing
             people = np.repeat(np.flatnonzero(~missing), kind.list_size)
             sizes = np.where(missing, 0, kind.list_size)
-        is_number = pa.types.is_integer(kind.value_type) and pa.types.is_fixed_size_list(kind)
-        if is_number or (pa.types.is_boolean(kind.value_type) and not any(isinstance(x, bool) for x in self.labels)):
+        is_number, is_bool = pa.types.is_integer(kind.value_type), pa.types.is_boolean(kind.value_type)
+        are_rows = is_number and pa.types.is_fixed_size_list(kind)
+        are_rows |= is_bool and not any(isinstance(label, bool) for label in self.labels)
+        if is_number and not are_rows and (sizes[~missing] == self.domain.k).all():
+            are_rows = not any(isinstance(label, int | float) for label in self.labels)
+            if not are_rows and self._may_be_bits(flat):
+                raise ValueError(
+                    f"column {name!r} must be an array of zeros and ones, or hold sets of options, got lists that may be either"
+                )
+        if are_rows:
             if (sizes[~missing] != self.domain.k).any():
                 raise ValueError(
                     f"column {name!r} must have rows of {self.domain.k} zeros and ones, one for each option"
@@ -291,6 +306,16 @@ class SeveralColumn(SetColumn):
         table = np.array([*(_code(self._codes, value) for value in different), -1], np.int64)
         codes = coded.indices.cast(pa.int64()).fill_null(len(different)).to_numpy(zero_copy_only=False)
         return self._checked(people, table[codes], missing, clip)
+
+    def _may_be_bits(self, flat: Any) -> bool:
+        """Return whether lists of as many numbers as there are options, one after the other, are zeros and ones.
+
+        They are no lists of options then, because these would be repeated or not in their order.
+        """
+        if flat.null_count or not len(flat):
+            return False
+        rows = flat.to_numpy(zero_copy_only=False).reshape(-1, self.domain.k)
+        return bool(((rows == 0) | (rows == 1)).all() and (np.diff(rows.astype(np.int8), axis=1) <= 0).any())
 
     def _checked(
         self, people: NDArray[np.intp], options: NDArray[np.int64], missing: NDArray[np.bool_], clip: bool
@@ -335,6 +360,11 @@ class SeveralColumn(SetColumn):
         nobody = np.zeros(0, np.intp)
         missing = self._rows(nobody, nobody, np.array([True]), np.array([True]), clip)
         return np.concatenate([rows, missing])[codes]
+
+
+def _codes_of(spelled: Mapping[str, int], text: str) -> list[int]:
+    """Return the numbers of the options that a text names, -1 for other parts."""
+    return [spelled.get(part, -1) for part in map(str.strip, text.split(DELIMITER)) if part]
 
 
 def _code(codes: Mapping[Any, int], value: Any) -> int:

@@ -255,6 +255,9 @@ class TogetherAnswer(Answer):
             _numbers=pairs._numbers,
         )
 
+    def without_answers(self, gaps: NDArray[np.bool_]) -> Self:
+        return replace(super().without_answers(gaps), pairs=self.pairs.without_answers(gaps))
+
     def _parts(self) -> list[tuple[str, Estimate[Any]]]:
         return self._listed()._parts()
 

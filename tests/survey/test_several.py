@@ -15,7 +15,20 @@ from ldpfast.files import FileTable
 from ldpfast.mechanisms import SetSelection
 from ldpfast.reports import Counted, recipe_of
 from ldpfast.results import ClippedWarning
-from ldpfast.survey import Choice, Cross, Mean, Several, Survey, Text, Together, YesNo, compare, poststratify
+from ldpfast.survey import (
+    Choice,
+    Cross,
+    Mean,
+    Repeated,
+    Several,
+    Survey,
+    Text,
+    Together,
+    YesNo,
+    compare,
+    pool,
+    poststratify,
+)
 
 OPTIONS = ["fever", "cough", "rash", "ache", "chills", "nausea", "fatigue", "dizziness"]
 K = len(OPTIONS)
@@ -52,6 +65,10 @@ FORMS = {
     "rows of booleans": X,
     "rows of integers": X.astype(np.int64),
     "lists of booleans": pa.array(X.tolist()),
+    "lists of zeros and ones": X.astype(int).tolist(),
+    "slice of an array": pa.array([["rash"], None, *LISTS]).slice(2),
+    "slice of rows": pa.array([[1] * K, *X.astype(int).tolist()], pa.list_(pa.int8(), K)).slice(1),
+    "pieces": pa.chunked_array([pa.array(LISTS[:70], pa.list_(pa.string())), pa.array(LISTS[70:])]),
     "Arrow lists": pa.array(LISTS),
     "Arrow large lists of a dictionary": pa.array(LISTS, pa.large_list(pa.dictionary(pa.int8(), pa.string()))),
     "dictionary of texts": pa.array([";".join(row) for row in LISTS]).dictionary_encode(),
@@ -190,6 +207,11 @@ def test_unusual_cells_are_refused_and_named():
         ([[1], [2]], ValueError, "row 0 holds another option"),
         (np.ones((2, 3), bool), ValueError, "must have rows of 8 zeros and ones"),
         (np.full((2, 8), 2), ValueError, "row 0 holds another option"),
+        ([["fever", None], []], ValueError, "row 0 holds another option"),
+        (pa.array([[True] + [False] * 7, [None] * 8]), ValueError, "row 1 holds another option"),
+        (np.zeros((2, 8)), ValueError, "rows of zeros and ones must be integers or booleans"),
+        (np.ones(2, bool), TypeError, "must hold lists of at most 2 .* got dtype bool"),
+        (["fever,cough", "rash"], ValueError, "row 0 holds another option"),
     ):
         with pytest.raises(error, match=message):
             survey.privatize({"symptoms": cells, "smokes": [True, False]}, rng=1)
@@ -350,13 +372,86 @@ def test_nobody_asked_is_no_answer():
     with pytest.raises(ValueError, match="at least 1 report"):
         result["both"].margin("smokes")
     assert "no answers" in str(result)
+    survey = Survey(OPTIONAL, 3.0, weights={"symptoms": 0, "smokes": 1000, "both": 0})
+    pairs = survey.run({"symptoms": LISTS[:1], "smokes": YES[:1]}, rng=1)["pairs"]
+    for answer in (pairs, pairs.pairs, pairs.missing):
+        assert answer.n == 0
+        assert np.isnan(answer.value).all()
+    assert np.isinf(pairs.pairs.stderr).all()
 
 
-def test_texts_of_options_with_a_semicolon_need_lists():
-    survey = Survey({"s": Several(["a;b", "c"])}, 2.0)
-    assert survey.privatize({"s": [["a;b"], ["c"]]}, rng=1).num_rows == 2
-    with pytest.raises(ValueError, match="must hold lists, because options contain ';'"):
+@pytest.mark.parametrize("options", [["a;b", "c"], ["", "c"], [" a", "c"], [1, "1"], [True, "True"]])
+def test_options_that_a_text_does_not_name_need_lists(options):
+    survey = Survey({"s": Several(options, optional=True)}, 2.0)
+    for label in options:
+        assert survey.privatize({"s": [[label], [label]]}, rng=1).num_rows == 2
+    with pytest.raises(ValueError, match="must hold lists, because texts with ';' between options are not clear"):
         survey.privatize({"s": ["a;b", "c"]}, rng=1)
+    client = survey.client(bytes(32), 7)
+    assert client.answer({"s": str(options[0])}) == client.answer({"s": None})
+
+
+def test_lists_of_zeros_and_ones_are_refused_where_they_may_be_options():
+    """As options, the lists of the first column all are {0, 1}; as zeros and ones, no two are the same."""
+    for k, rows in ((4, [[0, 1, 0, 1], [1, 0, 0, 0]]), (2, [[1, 0], [0, 1]]), (3, [[0, 0, 0], None])):
+        survey = Survey({"s": Several(k, optional=True)}, 8.0)
+        with pytest.raises(ValueError, match="got lists that may be either"):
+            survey.privatize({"s": rows}, rng=1)
+        assert survey.privatize({"s": np.array([row for row in rows if row])}, rng=1).num_rows
+        assert survey.privatize({"s": [set(row or ()) for row in rows]}, rng=1).num_rows == 2
+    survey = Survey({"s": Several(2)}, 8.0)
+    low, _high = survey.run({"s": [[0, 1]] * 4000}, rng=1)["s"].interval(0.9999)
+    assert (low > 0.9).all()
+
+
+def test_a_table_without_people_is_one():
+    survey = Survey(QUESTIONS, 2.0)
+    for empty in ([], np.zeros((0, K), bool), pa.array([], pa.list_(pa.string())), pa.array([], pa.null())):
+        assert survey.privatize({"symptoms": empty, "smokes": []}).num_rows == 0
+
+
+def test_cells_of_rows_in_a_frame_from_a_file(tmp_path):
+    pd, pq = pytest.importorskip("pandas"), pytest.importorskip("pyarrow.parquet")
+    survey = Survey(QUESTIONS, 4.0)
+    expected = survey.collect({"symptoms": LISTS, "smokes": YES}, rng=1)
+    pq.write_table(pa.table({"symptoms": LISTS, "smokes": YES}), tmp_path / "people.parquet")
+    pd.DataFrame({"symptoms": LISTS, "smokes": YES}).to_json(tmp_path / "people.jsonl", orient="records", lines=True)
+    for backend in ({}, {"dtype_backend": "pyarrow"}):
+        assert survey.collect(pd.read_parquet(tmp_path / "people.parquet", **backend), rng=1) == expected
+    for name in ("people.parquet", "people.jsonl"):
+        assert survey.collect(FileTable([tmp_path / name], survey.column_questions), rng=1) == expected
+    table = pa.table({"symptoms": LISTS, "smokes": YES})
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=777))
+    assert survey.collect(reader, rng=1) == expected
+
+
+def test_the_number_of_ticks_is_a_number_of_python():
+    assert Several(OPTIONS, np.int64(2)) == Several(OPTIONS, 2)
+    assert type(Several(OPTIONS, np.int64(2)).most) is int
+
+
+def test_waves_and_revisions_with_another_option():
+    """An option more changes the coins of the question and of its tables; others keep theirs, and reports are pooled."""
+    people, keys = {"symptoms": LISTS, "smokes": YES}, ldp.PersonKeys(bytes(32), np.arange(N))
+    first = Survey(OPTIONAL, 8.0, series="weeks", waves=4)
+    second = first.revise(change={"symptoms": Several([*OPTIONS, "other"], most=2, optional=True)})
+    old, new = (survey.in_wave(3).privatize(people, rng=keys) for survey in (first, second))
+    assert {name for name in OPTIONAL if not old.column(name).equals(new.column(name))} == {"symptoms", "pairs", "both"}
+    waves = [first.in_wave(wave).collect(people, rng=keys) for wave in (1, 2)]
+    both, one = pool(waves), waves[0].estimate()
+    assert both["symptoms"].n > 1.9 * one["symptoms"].n
+    assert both["pairs"].pairs.stderr.max() < 0.8 * one["pairs"].pairs.stderr.max()
+    rows = compare({"1": one, "3": second.in_wave(3).run(people, rng=keys)})
+    assert "other" not in rows.table["answer"]
+    assert "other" in rows.apart["symptoms"]
+    with pytest.raises(ValueError, match="must name a Several question, got 'symptoms'"):
+        first.revise(remove=["symptoms"])
+
+
+def test_surveys_with_sets_are_not_repeated():
+    survey = Survey({"symptoms": Several(OPTIONS, 2), "smokes": YesNo()}, 4.0)
+    with pytest.raises(ValueError, match="texts and sets of options have no permanent answers"):
+        Repeated(survey, round=1.0, rounds=4)
 
 
 def test_plans_are_upper_bounds_of_the_standard_errors():

@@ -448,7 +448,7 @@ def test_texts_are_refused_where_there_is_no_estimate():
     word = Text(3, LETTERS, **SMALL)
     with pytest.raises(ValueError, match="must combine questions with declared answers, got the Text 'word'"):
         Survey({"word": word, "smokes": YesNo(), "both": Cross("word", "smokes")}, 4.0)
-    with pytest.raises(ValueError, match="texts and pairs have no permanent answers"):
+    with pytest.raises(ValueError, match="texts, sets of options and pairs have no permanent answers"):
         Repeated(SURVEY, round=2.0, rounds=3)
     with pytest.raises(TypeError, match="question must be a YesNo, Choice, Mean, Histogram or Survey, got Text"):
         Repeated(word, permanent=4.0, round=2.0, rounds=3)
