@@ -1,7 +1,8 @@
 """Mechanisms, the client side: each turns one person's record into a private report."""
 
 from ..reports import Aggregator
-from . import _laplace_residue as _laplace_residue  # their classes are not public, but saved queries name them
+from . import _distribution_response as _distribution_response  # not public, but saved queries and states name them
+from . import _laplace_residue as _laplace_residue
 from . import _smoothed_bins as _smoothed_bins
 from ._best_mechanism import for_ball, for_box, for_categories, for_interval, for_sets
 from ._bins import Bins

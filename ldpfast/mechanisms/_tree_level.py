@@ -20,11 +20,55 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 
-@dataclass(frozen=True)
-class TreeLevel(ABC):
-    """The channel of the people who report one level of the tree.
+class CodedLevel(ABC):
+    """The channel of the people who report one level: codes for the symbol of a record.
 
     A record belongs to one of `symbols` symbols of `span` neighboring bins each.
+    """
+
+    symbols: int
+    span: int
+
+    @property
+    @abstractmethod
+    def codes(self) -> int:
+        """Number of codes."""
+
+    @property
+    @abstractmethod
+    def epsilon_realized(self) -> float:
+        """Loss of the coin."""
+
+    @property
+    @abstractmethod
+    def integers(self) -> tuple[int, ...]:
+        """The integers of the coin, which saved states compare. Hadamard levels have none, because they share one coin."""
+
+    @property
+    @abstractmethod
+    def probabilities(self) -> tuple[Fraction, Fraction]:
+        """Probabilities of a code that matches the symbol and of one that does not."""
+
+    @property
+    def common(self) -> int:
+        """Least number of codes that two sets have in common, of a family of sets that contains all codes equally often.
+
+        For Hadamard levels, such a family has the sets of both signs, which are disjoint.
+        """
+        return 0
+
+    @abstractmethod
+    def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
+        """Return whether each code is among those that a symbol makes more probable, shape (n, codes)."""
+
+    @abstractmethod
+    def draw_codes(self, people: PeopleCounts, generator: Generator) -> PeopleCounts:
+        """Return the numbers of codes for the numbers of people of each symbol."""
+
+
+@dataclass(frozen=True)
+class TreeLevel(CodedLevel):
+    """A level of a tree, whose codes are decoded as numbers of its nodes.
 
     Attributes
     ----------
@@ -45,21 +89,6 @@ class TreeLevel(ABC):
 
     @property
     @abstractmethod
-    def codes(self) -> int:
-        """Number of codes."""
-
-    @property
-    @abstractmethod
-    def epsilon_realized(self) -> float:
-        """Loss of the coin."""
-
-    @property
-    @abstractmethod
-    def integers(self) -> tuple[int, ...]:
-        """The integers of the coin, which saved states compare. Hadamard levels have none, because they share one coin."""
-
-    @property
-    @abstractmethod
     def gap(self) -> Fraction:
         """Factor of a number in the expectation of the reports."""
 
@@ -74,19 +103,6 @@ class TreeLevel(ABC):
         """Increase of that second moment for the node of the record."""
 
     @property
-    @abstractmethod
-    def probabilities(self) -> tuple[Fraction, Fraction]:
-        """Probabilities of a code that matches the symbol and of one that does not."""
-
-    @property
-    def common(self) -> int:
-        """Least number of codes that two sets have in common, of a family of sets that contains all codes equally often.
-
-        For Hadamard levels, such a family has the sets of both signs, which are disjoint.
-        """
-        return 0
-
-    @property
     def variance(self) -> float:
         """Second moment of a decoded number if all nodes are equally frequent."""
         return self.base + self.slope / self.nodes
@@ -99,14 +115,6 @@ class TreeLevel(ABC):
     @abstractmethod
     def decode(self, counts: NDArray[np.int64]) -> Floats:
         """Return the unbiased shares, or Haar coefficients, of the nodes from counts of codes; zeros without reports."""
-
-    @abstractmethod
-    def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
-        """Return whether each code is among those that a symbol makes more probable, shape (n, codes)."""
-
-    @abstractmethod
-    def draw_codes(self, people: PeopleCounts, generator: Generator) -> PeopleCounts:
-        """Return the numbers of codes for the numbers of people of each symbol."""
 
     def _node_and_sign(self, symbols: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Return the nodes of symbols, and 1 for those with a minus sign, else 0."""

@@ -20,15 +20,14 @@ from .._typing import AnyArray, Floats
 from ._draws import PeopleCounts, heads, uniform
 from ._moments import Moments, Number
 from ._projective_space import Geometry
-from ._tree_level import TreeLevel
+from ._tree_level import CodedLevel, TreeLevel
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
 
-@dataclass(frozen=True)
-class SetLevel(TreeLevel):
-    """A level whose code is uniform in a set of codes that depends on the node, or uniform outside of it."""
+class SetCodes(CodedLevel):
+    """A level whose code is uniform in a set of codes that depends on the symbol, or uniform outside of it."""
 
     coin: _coins.SetCoin
 
@@ -39,6 +38,36 @@ class SetLevel(TreeLevel):
     @property
     def epsilon_realized(self) -> float:
         return self.coin.epsilon_realized
+
+    @property
+    def probabilities(self) -> tuple[Fraction, Fraction]:
+        return self.coin.inside, self.coin.outside
+
+    def draw_codes(self, people: PeopleCounts, generator: Generator) -> PeopleCounts:
+        inside = heads(generator, people, self.coin.heads, (1 << self.coin.bits) - self.coin.heads)
+        return self._draw_sets(inside, people - inside, generator)
+
+    @abstractmethod
+    def _draw_sets(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
+        """Return the numbers of codes for the numbers of people of each symbol with codes in and outside of its set."""
+
+    def respond(self, symbols: NDArray[np.uint64], coins: NDArray[np.uint64], words: Words) -> NDArray[np.uint64]:
+        """Return the codes of people with some symbols, from words for the coins and new words for the codes."""
+        n, coin = len(symbols), self.coin
+        inside, outside = words.below(coin.size, n), words.below(coin.outputs - coin.size, n)
+        is_outside = coins >= np.uint64(coin.heads)
+        return self._codes(symbols.astype(np.intp), is_outside, np.where(is_outside, outside, inside)).astype(np.uint64)
+
+    @abstractmethod
+    def _codes(self, symbols: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
+        """Return the codes with the drawn numbers, in the sets of symbols or outside of them."""
+
+
+@dataclass(frozen=True)
+class SetLevel(SetCodes, TreeLevel):
+    """A level of a tree with a set of codes for each node."""
+
+    coin: _coins.SetCoin
 
     @property
     @abstractmethod
@@ -61,10 +90,6 @@ class SetLevel(TreeLevel):
     def largest_square(self) -> float:
         return 1 / (self.base + self.slope)
 
-    @property
-    def probabilities(self) -> tuple[Fraction, Fraction]:
-        return self.coin.inside, self.coin.outside
-
     @abstractmethod
     def hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of reports that support each node, from counts of codes."""
@@ -74,25 +99,6 @@ class SetLevel(TreeLevel):
         if not n:
             return np.zeros(self.nodes)
         return np.asarray((self.hits(counts) / n - float(self.moments.support)) / float(self.gap))
-
-    def draw_codes(self, people: PeopleCounts, generator: Generator) -> PeopleCounts:
-        inside = heads(generator, people, self.coin.heads, (1 << self.coin.bits) - self.coin.heads)
-        return self._draw_sets(inside, people - inside, generator)
-
-    @abstractmethod
-    def _draw_sets(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
-        """Return the numbers of codes for the numbers of people of each node with codes in and outside of its set."""
-
-    def respond(self, symbols: NDArray[np.uint64], coins: NDArray[np.uint64], words: Words) -> NDArray[np.uint64]:
-        """Return the codes of people with some symbols, from words for the coins and new words for the codes."""
-        n, coin = len(symbols), self.coin
-        inside, outside = words.below(coin.size, n), words.below(coin.outputs - coin.size, n)
-        is_outside = coins >= np.uint64(coin.heads)
-        return self._codes(symbols.astype(np.intp), is_outside, np.where(is_outside, outside, inside)).astype(np.uint64)
-
-    @abstractmethod
-    def _codes(self, nodes: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
-        """Return the codes with the drawn numbers, in the sets of nodes or outside of them."""
 
 
 @lru_cache(maxsize=8)
@@ -146,10 +152,10 @@ class SubsetLevel(SetLevel):
             np.add.at(counts, table.ravel(), uniform(generator, people, table.shape[1]).ravel())
         return counts
 
-    def _codes(self, nodes: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
+    def _codes(self, symbols: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
         _, inside, outside = _subsets(self.nodes, self.size)
         last = np.uint64(inside.shape[1] - 1), np.uint64(outside.shape[1] - 1)
-        found = inside[nodes, np.minimum(draw, last[0])], outside[nodes, np.minimum(draw, last[1])]
+        found = inside[symbols, np.minimum(draw, last[0])], outside[symbols, np.minimum(draw, last[1])]
         return np.where(is_outside, found[1], found[0])
 
 
@@ -224,8 +230,8 @@ class ProjectiveLevel(SetLevel):
     def _draw_sets(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         return self.space.draw_codes(self.points, inside, outside, generator)
 
-    def _codes(self, nodes: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
-        out = np.empty(len(nodes), np.uint32)
+    def _codes(self, symbols: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
+        out = np.empty(len(symbols), np.uint32)
         kernel = _kernel(self.space, self.coin)
-        kernel.reports(self.points[nodes], is_outside.view(np.uint8), draw.astype(np.uint32), out)
+        kernel.reports(self.points[symbols], is_outside.view(np.uint8), draw.astype(np.uint32), out)
         return out

@@ -12,14 +12,14 @@ from scipy.linalg import hadamard
 
 import ldpfast as ldp
 from ldpfast.mechanisms import TreeResponse
-from ldpfast.mechanisms._hadamard_response import walsh
-from ldpfast.mechanisms._tree_levels import tree_sizes
 
 from ..support.cases import each
 from ..support.exact import exact_log, least_double_not_below
+from ..support.internals.estimation import range_tree
 from ..support.internals.kernels import StreamId, raw
 from ..support.internals.mechanisms import tree_level, tree_sets
 from ..support.internals.shared import coin_integers, finite_field
+from ..support.modules import module_of
 from ..support.set_responses import ProjectiveReference
 from ..support.statistics import ALPHA, assert_counts
 from ..support.tree_levels import decoded_codes
@@ -257,9 +257,9 @@ def test_the_variance_of_ranges_is_close_to_the_formula_for_any_shares(nodes, ep
 
 
 def test_sizes_of_levels():
-    assert tree_sizes(64, 4) == [1, 4, 16, 64]
-    assert tree_sizes(65, 4) == [1, 2, 5, 17, 65]
-    assert tree_sizes(5, 8) == [1, 5]
+    assert range_tree.tree_sizes(64, 4) == [1, 4, 16, 64]
+    assert range_tree.tree_sizes(65, 4) == [1, 2, 5, 17, 65]
+    assert range_tree.tree_sizes(5, 8) == [1, 5]
     assert [level.span for level in TreeResponse(65, 1.0, branching=4).levels] == [64, 16, 4, 1]
 
 
@@ -267,7 +267,7 @@ def test_sizes_of_levels():
 def test_walsh_transform(size):
     counts = np.random.default_rng(size).integers(-9, 99, size)
     before = counts.copy()
-    np.testing.assert_array_equal(walsh(counts), hadamard(size) @ counts)
+    np.testing.assert_array_equal(module_of(ldp.HadamardResponse).walsh(counts), hadamard(size) @ counts)
     np.testing.assert_array_equal(counts, before)
 
 

@@ -1,6 +1,8 @@
 """Private modules of the mechanisms, for tests of their parts."""
 
+import ldpfast as ldp
 from ldpfast.mechanisms import _best_mechanism as best_mechanism
+from ldpfast.mechanisms import _distribution_response as distribution_response
 from ldpfast.mechanisms import _draws as draws
 from ldpfast.mechanisms import _half_space as half_space
 from ldpfast.mechanisms import _hyperplanes as hyperplanes
@@ -17,14 +19,17 @@ from ldpfast.mechanisms import _smoothed_bins as smoothed_bins
 from ldpfast.mechanisms import _subset_selection as subset_selection
 from ldpfast.mechanisms import _tree_level as tree_level
 from ldpfast.mechanisms import _tree_sets as tree_sets
-from ldpfast.mechanisms import _window as window
+
+from ..modules import module_of
 
 __all__ = [
     "MIXTURES",
+    "DistributionResponse",
     "LaplaceResidue",
     "WindowDesign",
     "best_design",
     "best_mechanism",
+    "distribution_response",
     "dot",
     "draws",
     "half_space",
@@ -55,6 +60,7 @@ __all__ = [
     "worst_variance",
 ]
 
+DistributionResponse = distribution_response.DistributionResponse
 dot = draws.dot
 heads = draws.heads
 multinomial = draws.multinomial
@@ -64,6 +70,7 @@ shares_of = draws.shares_of
 uniform = draws.uniform
 half_space_constant = half_space.half_space_constant
 LaplaceResidue = laplace_residue.LaplaceResidue
+window = module_of(ldp.Window)
 MIXTURES = window.MIXTURES
 WindowDesign = window.WindowDesign
 best_design = window.best_design
