@@ -163,7 +163,7 @@ def test_labels_of_all_types_survive_a_saved_state(labels):
 
 def test_what_does_not_describe_an_object_is_refused():
     for data, message in (
-        ({"problem": "Future"}, "data must name a problem, one of CountMeanSketch, Frequencies, "),
+        ({"problem": "Future"}, "data must name a problem, one of CountMeanSketch, Distribution, "),
         ({}, "data must name a mechanism, one of Bins, "),
         ({"problem": "VectorMean", "dim": 2}, "data must hold dim, epsilon, "),
         (

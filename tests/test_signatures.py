@@ -304,6 +304,7 @@ SHARED: dict[str, tuple[tuple[str, ...], ...]] = {
 EVERYWHERE = {"confidence": (0.95, None), "simultaneous": (False,), "clip": (False,), "rng": (None,), "nan": ("raise",)}
 EVERYWHERE_EXCEPTIONS = {
     "estimation.DensityEstimate.plot": "the band of a density is for the whole curve",
+    "estimation.DistributionEstimate.plot": "the band of the distribution function is for the whole curve",
     "estimation.HistogramEstimate.plot": "the band of a density is for the whole curve",
     "estimation.SeriesEstimate.plot": "the band of a density is for the whole curve",
 }
@@ -327,6 +328,7 @@ def test_options_that_are_everywhere_have_one_default():
 # Functions and classes ------------------------------------------------------------------------------------------------
 
 FUNCTIONS = {
+    "Distribution": "estimation.distribution",
     "Frequencies": "estimation.frequencies",
     "GaussianMean": "estimation.gaussian_mean",
     "HeavyHitters": "estimation.heavy_hitters",
@@ -369,6 +371,7 @@ def test_every_problem_has_a_class_and_a_function():
 X = np.random.default_rng(1).uniform(0, 1, 60_000)
 ROWS = X.reshape(-1, 3) * 0.5
 CASES: list[tuple[str, Any, dict[str, Any], dict[str, Any]]] = [
+    ("distribution", X, {"lower": 0, "upper": 1, "epsilon": 1.0, "cells": 16}, {}),
     ("frequencies", (X * 4).astype(int), {"k": 4, "epsilon": 1.0, "project": True}, {}),
     ("gaussian_mean", X, {"epsilon": 1.0, "sigma": 0.3, "mu_bound": 9.0}, {"n": len(X)}),
     (

@@ -49,6 +49,7 @@ OTHER_ROWS = (
 # What a page proves beside mechanisms, by its stem.
 OTHER_PROOFS = {
     "central": "the releases of a trusted curator, `ldpfast.central`",
+    "distribution": "`Distribution`, a problem of it",
     "gradient": "the protocols `GradientDescent` and `NewtonStep`, and the regressions",
     "median_sgd": "`MedianSGD`, a protocol of `Bins`",
     "person_keys": "`PersonKeys`",

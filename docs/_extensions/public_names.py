@@ -36,7 +36,12 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "ldpfast.mechanisms.Aggregator": ("ldpfast.reports.GroupedAggregator", "ldpfast.reports.GroupedResults"),
     "ldpfast.designs.warner": ("ldpfast.designs.Design",),
     "ldpfast.analysis.RandomizedLogit": ("ldpfast.analysis.RegressionSummary",),
-    "ldpfast.estimation.CountMeanSketch": ("ldpfast.estimation.SketchEstimate",),
+    "ldpfast.estimation.CountMeanSketch": ("ldpfast.estimation.SketchEstimate", "ldpfast.mechanisms.SketchResponse"),
+    "ldpfast.estimation.Distribution": (
+        "ldpfast.estimation.DistributionEstimate",
+        "ldpfast.estimation.DistributionValue",
+        "ldpfast.mechanisms.DistributionResponse",
+    ),
     "ldpfast.estimation.Frequencies": ("ldpfast.estimation.FrequencyEstimate", "ldpfast.estimation.Problem"),
     "ldpfast.estimation.GaussianMean": ("ldpfast.estimation.GaussianEstimate", "ldpfast.estimation.Plan"),
     "ldpfast.estimation.HeavyHitters": (
@@ -50,7 +55,7 @@ RESULTS: dict[str, tuple[str, ...]] = {
         "ldpfast.estimation.ProjectedDensity",
     ),
     "ldpfast.estimation.MedianSGD": ("ldpfast.estimation.protocols.Sequential",),
-    "ldpfast.estimation.RangeQueries": ("ldpfast.estimation.RangeEstimate",),
+    "ldpfast.estimation.RangeQueries": ("ldpfast.estimation.RangeEstimate", "ldpfast.mechanisms.TreeResponse"),
     "ldpfast.estimation.SeriesDensity": ("ldpfast.estimation.SeriesEstimate",),
     "ldpfast.estimation.SparseMean": ("ldpfast.estimation.SparseEstimate",),
     "ldpfast.estimation.TruncatedMean": ("ldpfast.estimation.MeanSquaredError",),

@@ -17,6 +17,7 @@ from ._domain import Clipped as Clipped
 from ._domain import Domain as Domain
 from ._numbers import MAX as MAX
 from ._numbers import Ball, Box, Interval, Reals
+from ._numbers import Integers as Integers
 from ._sets import Sets as Sets
 from ._strings import MAX_BYTES as MAX_BYTES
 from ._strings import Strings

@@ -98,6 +98,34 @@ class Interval(Domain):
 
 
 @dataclass(frozen=True)
+class Integers(Interval):
+    """Integers in [lower, upper], in arrays of integers or of floats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.domains import Integers
+    >>> Integers(0.0, 9.0).invalid(np.array([3.0, 3.5, 10.0, np.nan])).tolist()
+    [False, True, True, True]
+    """
+
+    def describe(self) -> str:
+        return f"integers in [lower, upper] = [{self.lower:.0f}, {self.upper:.0f}]"
+
+    def clip(self, records: AnyArray) -> AnyArray:
+        return np.asarray(np.rint(super().clip(records)))
+
+    def first_invalid(self, records: AnyArray) -> int:
+        outside = super().first_invalid(records)
+        fractions = np.flatnonzero(records[: None if outside < 0 else outside] % 1)
+        return int(fractions[0]) if len(fractions) else outside
+
+    def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(super().invalid(records) | (records % 1 != 0))
+
+
+@dataclass(frozen=True)
 class Ball(Domain):
     """Vectors of `dim` numbers with a norm ("l2" or "linf") of at most `radius`; the l2 norm has a rounding tolerance.
 

@@ -14,10 +14,14 @@ from ._conditional import conditional_means
 from ._conditional_quantiles import conditional_quantiles
 from ._density_estimate import DensityEstimate as DensityEstimate
 from ._density_estimate import ProjectedDensity as ProjectedDensity
+from ._distribution_estimate import DistributionEstimate as DistributionEstimate
+from ._distribution_estimate import DistributionValue as DistributionValue
+from ._distribution_problem import Distribution
 from ._frequencies import Frequencies, project_simplex
 from ._frequencies import FrequencyEstimate as FrequencyEstimate
 from ._from_reports import from_reports, from_sums
 from ._functions import (
+    distribution,
     frequencies,
     gaussian_mean,
     heavy_hitters,
@@ -61,6 +65,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConditionalQuantiles",
     "CountMeanSketch",
+    "Distribution",
     "Frequencies",
     "GaussianMean",
     "GradientDescent",
@@ -78,6 +83,7 @@ __all__ = [
     "VectorMean",
     "conditional_means",
     "conditional_quantiles",
+    "distribution",
     "frequencies",
     "from_reports",
     "from_sums",

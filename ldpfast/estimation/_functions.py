@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from ..results import Estimate
+from ._distribution_estimate import DistributionEstimate
+from ._distribution_problem import Distribution
 from ._frequencies import Frequencies, FrequencyEstimate
 from ._histogram_density import HistogramDensity, HistogramEstimate
 from ._range_queries import RangeEstimate, RangeQueries
@@ -257,6 +259,53 @@ def range_queries(
     """
     problem = RangeQueries(k, epsilon, branching=branching, method=method)
     estimate: RangeEstimate = problem.run(x, rng=rng, clip=clip)
+    return estimate
+
+
+def distribution(
+    x: ArrayLike,
+    lower: float,
+    upper: float,
+    epsilon: float,
+    *,
+    cells: int = 256,
+    integers: bool = False,
+    rng: RNGLike = None,
+    clip: bool = False,
+) -> DistributionEstimate:
+    """Return the distribution of numbers in an interval, each number privatized separately.
+
+    The same as ``Distribution(...).run(x)``; see `Distribution`, also for errors and privacy.
+
+    Parameters
+    ----------
+    x : array_like of float, shape (n,)
+        Numbers in [lower, upper].
+    lower, upper, epsilon, cells, integers
+        As for `Distribution`.
+    rng, clip
+        As for `Distribution.run`.
+
+    Returns
+    -------
+    estimate : DistributionEstimate
+
+    Warns
+    -----
+    SmallSampleWarning
+        For fewer than 100 people.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import distribution
+    >>> x = np.random.default_rng(1).beta(5, 2, 100_000)
+    >>> estimate = distribution(x, 0, 1, 1.0, rng=1)
+    >>> bool(abs(estimate.quantile(0.9).value - np.quantile(x, 0.9)) < 0.02)
+    True
+    """
+    problem = Distribution(lower, upper, epsilon, cells=cells, integers=integers)
+    estimate: DistributionEstimate = problem.run(x, rng=rng, clip=clip)
     return estimate
 
 

@@ -1,12 +1,12 @@
 """Mechanisms, the client side: each turns one person's record into a private report."""
 
 from ..reports import Aggregator
-from . import _distribution_response as _distribution_response  # not public, but saved queries and states name them
-from . import _laplace_residue as _laplace_residue
+from . import _laplace_residue as _laplace_residue  # their classes are not public, but saved queries name them
 from . import _smoothed_bins as _smoothed_bins
 from ._best_mechanism import for_ball, for_box, for_categories, for_interval, for_sets
 from ._bins import Bins
 from ._decoding import decoding_of as decoding_of
+from ._distribution_response import DistributionResponse as DistributionResponse
 from ._finite_channel import FiniteChannel
 from ._gradient import Gradient
 from ._hadamard_response import HadamardResponse
@@ -34,9 +34,9 @@ from ._set_selection import SetSelection
 from ._sets_law import SetsLaw as SetsLaw
 from ._sign_bit import SignBit
 from ._simulate import simulate
-from ._sketch_response import SketchResponse
+from ._sketch_response import SketchResponse as SketchResponse
 from ._subset_selection import SubsetSelection
-from ._tree_response import TreeResponse
+from ._tree_response import TreeResponse as TreeResponse
 from ._unary_encoding import UnaryEncoding
 from ._view_response import ViewResponse as ViewResponse
 from ._warner import Warner
@@ -66,9 +66,7 @@ __all__ = [
     "SampledCube",
     "SetSelection",
     "SignBit",
-    "SketchResponse",
     "SubsetSelection",
-    "TreeResponse",
     "UnaryEncoding",
     "Warner",
     "Window",

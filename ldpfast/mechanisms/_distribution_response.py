@@ -64,7 +64,7 @@ class DistributionResponse(Mechanism):
 
     Examples
     --------
-    >>> from ldpfast.mechanisms._distribution_response import DistributionResponse
+    >>> from ldpfast.mechanisms import DistributionResponse
     >>> mechanism = DistributionResponse(256, epsilon=1.0)
     >>> [level.symbols for level in mechanism.levels], mechanism.levels[0].width
     ([256, 16, 64, 256], 66)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ldpfast.mechanisms import DistributionResponse
+
 from ..support.examples import Example
-from ..support.internals.mechanisms import DistributionResponse
 from ._card import Card, Simulated
 from ._formats import per_code, smallest_code
 

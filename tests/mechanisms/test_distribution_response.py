@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast.mechanisms import TreeResponse
+from ldpfast.mechanisms import DistributionResponse, TreeResponse
 
 from ..support.cases import each
 from ..support.exact import exact_log, least_double_not_below
 from ..support.internals.kernels import StreamId, raw
-from ..support.internals.mechanisms import DistributionResponse, tree_level
+from ..support.internals.mechanisms import tree_level
 from ..support.statistics import ALPHA, assert_counts
 
 KEY = 5

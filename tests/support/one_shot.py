@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ldpfast.estimation import (
+    Distribution,
     Frequencies,
     HistogramDensity,
     RangeQueries,
@@ -58,6 +59,8 @@ PROBLEMS = {
     "series": (SeriesDensity(1.0, n_terms=5, lower=-1.0, upper=3.0), lambda rng, n: rng.uniform(-1, 3, n)),
     "histogram": (HistogramDensity(1.0, bins=12), uniform),
     "histogram laplace": (HistogramDensity(1.0, bins=5, noise="laplace"), uniform),
+    "distribution": (Distribution(-1.0, 3.0, 1.0, cells=64), lambda rng, n: rng.uniform(-1, 3, n)),
+    "integers": (Distribution(5, 24, 1.0, integers=True), lambda rng, n: rng.integers(5, 25, n).astype(float)),
     "ranges": (RangeQueries(100, 1.0), lambda rng, n: rng.integers(0, 100, n)),
     "haar": (RangeQueries(20, 1.0, method="haar"), lambda rng, n: rng.integers(0, 20, n)),
 }

@@ -137,6 +137,7 @@ def instances() -> list[Any]:
         estimation.VectorMean(3, 1.0),
         estimation.HeavyHitters(2.0, max_bytes=2, alphabet="<ab", n=500, buckets=16),
         estimation.CountMeanSketch(2.0, max_bytes=3, buckets=16),
+        estimation.Distribution(0, 1, 1.0),
     ]
     protocols: list[Any] = [
         estimation.GaussianMean(1.0, sigma=1.0, mu_bound=10.0),
@@ -148,7 +149,7 @@ def instances() -> list[Any]:
     gaussian = estimation.GaussianMean(1.0, sigma_bounds=(0.5, 2.0), mu_bound=10.0)
     strings = ["a", "<b"] * 250
     answers = (
-        ["a", "<b>", "a", "$c$"] * 125, numbers, bits * 15, numbers, vectors, numbers, vectors, strings, strings
+        ["a", "<b>", "a", "$c$"] * 125, numbers, bits * 15, numbers, vectors, numbers, vectors, strings, strings, numbers
     )  # fmt: skip
     estimates = [problem.run(x, rng=1) for problem, x in zip(problems, answers, strict=True)]
     labels: Any = survey.Choice(["a", "<b>"], optional=True)

@@ -1,5 +1,6 @@
 """Private modules of range queries and confidence regions, for tests of their parts."""
 
+from ldpfast.estimation import _cell_shares as cell_shares
 from ldpfast.estimation import _range_tree as range_tree
 from ldpfast.estimation import _region as region
 
@@ -8,6 +9,7 @@ __all__ = [
     "Hierarchy",
     "Spread",
     "Weights",
+    "cell_shares",
     "largest_quantile",
     "least_probability",
     "mixture_probability",

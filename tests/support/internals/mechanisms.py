@@ -2,7 +2,6 @@
 
 import ldpfast as ldp
 from ldpfast.mechanisms import _best_mechanism as best_mechanism
-from ldpfast.mechanisms import _distribution_response as distribution_response
 from ldpfast.mechanisms import _draws as draws
 from ldpfast.mechanisms import _half_space as half_space
 from ldpfast.mechanisms import _hyperplanes as hyperplanes
@@ -24,12 +23,10 @@ from ..modules import module_of
 
 __all__ = [
     "MIXTURES",
-    "DistributionResponse",
     "LaplaceResidue",
     "WindowDesign",
     "best_design",
     "best_mechanism",
-    "distribution_response",
     "dot",
     "draws",
     "half_space",
@@ -60,7 +57,6 @@ __all__ = [
     "worst_variance",
 ]
 
-DistributionResponse = distribution_response.DistributionResponse
 dot = draws.dot
 heads = draws.heads
 multinomial = draws.multinomial

@@ -1,0 +1,254 @@
+"""Likelihood of the shares of ordered cells, from the reports of windows and of levels of a tree.
+
+People who report one level see a linear function of the shares. Where the code is drawn from a window of neighboring nodes,
+or is the node itself (k-ary response), their codes are multinomial: `CodeReports`. Other levels have decoded shares of their
+nodes, which are nearly normal: `ShareReports`. Both add their parts to the value, the gradient and the information matrix of
+the likelihood, and to the variance of a linear function of its gradient.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Floats
+from ..mechanisms._tree_level import CodedLevel, ResponseLevel, TreeLevel
+from ..mechanisms._window_level import WindowLevel
+
+LEAST = 1e-300  # probability of a code
+
+
+@dataclass(eq=False)
+class LevelReports(ABC):
+    """Reports of one level, whose nodes are `span` neighboring cells each; the last one can have fewer."""
+
+    k: int
+    span: int
+    n: int
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return -(-self.k // self.span)
+
+    def sums(self, x: Floats) -> Floats:
+        """Return the sums over the cells of each node, along the first axis."""
+        if self.span == 1:
+            return x
+        return np.asarray(np.add.reduceat(x, np.arange(0, self.k, self.span), axis=0))
+
+    def spread(self, x: Floats) -> Floats:
+        """Return the numbers of the nodes of all cells."""
+        return x if self.span == 1 else np.repeat(x, self.span)[: self.k]
+
+    def add_blocks(self, matrix: Floats, weights: Floats) -> None:
+        """Add the weight of each node to all pairs of its cells."""
+        k, span = self.k, self.span
+        whole = k // span
+        row, column = matrix.strides
+        shape, strides = (whole, span, span), (span * (row + column), row, column)
+        blocks = np.lib.stride_tricks.as_strided(matrix, shape, strides)
+        blocks += weights[:whole, np.newaxis, np.newaxis]
+        if whole < len(weights):
+            matrix[whole * span : k, whole * span : k] += weights[whole]
+
+    @abstractmethod
+    def weigh(self, p: Floats) -> None:
+        """Compute the weights of the numbers for some shares of the cells."""
+
+    @abstractmethod
+    def value(self, p: Floats) -> float:
+        """Return the logarithm of the likelihood, up to a constant."""
+
+    @abstractmethod
+    def gradient(self, p: Floats) -> Floats:
+        """Return the derivatives with respect to the shares of the cells, up to a constant."""
+
+    @abstractmethod
+    def add_information(self, matrix: Floats, p: Floats, observed: bool) -> None:
+        """Add the expected or the observed information to a matrix.
+
+        Up to terms that vanish for functions whose coefficients have the sum 0.
+        """
+
+    @abstractmethod
+    def projected(self, directions: Floats, p: Floats) -> Floats:
+        """Return the expected information about directions with the sum 0, the columns of a matrix."""
+
+    @abstractmethod
+    def variance_and_step(self, rows: Floats, p: Floats, shares: Floats) -> tuple[Floats, Floats]:
+        """Return variances of linear functions of the gradient at p, and the largest step of one report.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (functions, k)
+        p, shares : ndarray, shape (k,)
+            Shares at which the gradient is taken, and estimates of the true ones.
+        """
+
+
+@dataclass(eq=False)
+class CodeReports(LevelReports):
+    """Reports that are codes: those of a window of `width` codes which begins at the node of the record are more probable."""
+
+    width: int
+    inside: float
+    outside: float
+    counts: NDArray[np.int64]
+
+    @property
+    def gap(self) -> float:
+        """Difference of the probabilities of a code in the window and outside of it."""
+        return self.inside - self.outside
+
+    def weigh(self, p: Floats) -> None:
+        """Multinomial counts need no weights."""
+
+    def part(self, x: Floats) -> Floats:
+        """Return the sums of x over the nodes whose window has a code, for all codes."""
+        x = self.sums(x)
+        if self.width == 1:
+            return x
+        total = np.concatenate([np.zeros((1, *x.shape[1:])), np.cumsum(x, axis=0)])
+        code = np.arange(1, len(self.counts) + 1)
+        return np.asarray(total[np.minimum(code, self.nodes)] - total[np.maximum(code - self.width, 0)])
+
+    def probabilities(self, p: Floats) -> Floats:
+        """Return the probabilities of the codes."""
+        return np.asarray(np.maximum(self.outside * p.sum() + self.gap * self.part(p), LEAST))
+
+    def back(self, y: Floats) -> Floats:
+        """Return the sums of numbers of the codes over the window of each node."""
+        if self.width == 1:
+            return y
+        total = np.append(0.0, np.cumsum(y))
+        return np.asarray(total[self.width :] - total[: -self.width])
+
+    def value(self, p: Floats) -> float:
+        return float(self.counts @ np.log(self.probabilities(p)))
+
+    def gradient(self, p: Floats) -> Floats:
+        return self.spread(self.gap * self.back(self.counts / self.probabilities(p)))
+
+    def add_information(self, matrix: Floats, p: Floats, observed: bool) -> None:
+        expected = self.probabilities(p)
+        weights = self.gap**2 * (self.counts / expected if observed else self.n) / expected
+        if self.width == 1:
+            self.add_blocks(matrix, weights)
+            return
+        # The codes in the windows of both of two cells are those from the start of the later one to the end of the earlier.
+        total = np.append(0.0, np.cumsum(weights))
+        end, start = total[self.width :], total[: self.k]
+        both = np.minimum.outer(end, end)
+        both -= np.maximum.outer(start, start)
+        matrix += np.maximum(both, 0.0, out=both)
+
+    def projected(self, directions: Floats, p: Floats) -> Floats:
+        seen = self.part(directions)
+        return np.asarray(seen.T @ (seen * (self.n * self.gap**2 / self.probabilities(p))[:, np.newaxis]))
+
+    def variance_and_step(self, rows: Floats, p: Floats, shares: Floats) -> tuple[Floats, Floats]:
+        if not self.n:
+            return np.zeros((2, len(rows)))[0], np.zeros(len(rows))
+        coefficients = self.gap * self.part(rows.T) / self.probabilities(p)[:, np.newaxis]
+        mean = self.counts @ coefficients
+        variance = self.counts @ coefficients**2 - mean**2 / self.n
+        return np.maximum(variance, 0.0), np.abs(coefficients).max(axis=0)
+
+
+@dataclass(eq=False)
+class ShareReports(LevelReports):
+    """Reports that are decoded as shares of nodes. The share f of a node has the variance (base + slope f) / n."""
+
+    level: TreeLevel
+    numbers: Floats
+    weights: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.weigh(np.full(self.k, 1 / self.k))
+
+    def weigh(self, p: Floats) -> None:
+        self.weights = self.n / (self.level.base + self.level.slope * self.sums(p))
+
+    def value(self, p: Floats) -> float:
+        return -0.5 * float(self.weights @ (self.numbers - self.sums(p)) ** 2)
+
+    def gradient(self, p: Floats) -> Floats:
+        return self.spread(self.weights * (self.numbers - self.sums(p)))
+
+    def add_information(self, matrix: Floats, p: Floats, observed: bool) -> None:
+        self.add_blocks(matrix, self.weights)
+
+    def projected(self, directions: Floats, p: Floats) -> Floats:
+        seen = self.sums(directions)
+        return np.asarray(seen.T @ (seen * self.weights[:, np.newaxis]))
+
+    def variance_and_step(self, rows: Floats, p: Floats, shares: Floats) -> tuple[Floats, Floats]:
+        if not self.n:
+            return np.zeros(len(rows)), np.zeros(len(rows))
+        coefficients = self.sums(rows.T) * self.weights[:, np.newaxis]
+        f = self.sums(shares)
+        variance = (self.level.base + self.level.slope * f) @ coefficients**2 - (f @ coefficients) ** 2
+        return np.maximum(variance, 0.0) / self.n, np.abs(coefficients).max(axis=0) / (float(self.level.gap) * self.n)
+
+
+class CellLikelihood:
+    """Likelihood of the shares of k cells from the reports of several levels."""
+
+    def __init__(self, parts: Sequence[LevelReports]) -> None:
+        self.parts = tuple(parts)
+        self.k = self.parts[0].k
+        self.n = sum(part.n for part in self.parts)
+
+    @classmethod
+    def of(cls, k: int, levels: Sequence[CodedLevel], counts: Sequence[NDArray[np.int64]]) -> CellLikelihood:
+        """Return the likelihood from the counts of the codes of each level."""
+        parts: list[LevelReports] = []
+        for level, codes in zip(levels, counts, strict=True):
+            n = int(codes.sum())
+            if isinstance(level, WindowLevel | ResponseLevel):
+                inside, outside = map(float, level.probabilities)
+                width = level.width if isinstance(level, WindowLevel) else 1
+                parts.append(CodeReports(k, level.span, n, width, inside, outside, codes))
+            else:
+                assert isinstance(level, TreeLevel)
+                parts.append(ShareReports(k, level.span, n, level, level.decode(codes)))
+        return cls(parts)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether some reports are decoded as shares, whose weights depend on the true ones."""
+        return any(isinstance(part, ShareReports) for part in self.parts)
+
+    def weigh(self, p: Floats) -> None:
+        """Compute the weights of decoded shares for some shares of the cells."""
+        for part in self.parts:
+            part.weigh(p)
+
+    def value(self, p: Floats) -> float:
+        """Return the logarithm of the likelihood, up to a constant."""
+        return sum(part.value(p) for part in self.parts)
+
+    def gradient(self, p: Floats) -> Floats:
+        """Return the derivatives with respect to the shares, up to a constant."""
+        return np.asarray(sum(part.gradient(p) for part in self.parts))
+
+    def information(self, p: Floats, observed: bool = False) -> Floats:
+        """Return the information, for functions of the shares whose coefficients have the sum 0."""
+        matrix = np.zeros((self.k, self.k))
+        for part in self.parts:
+            part.add_information(matrix, p, observed)
+        return matrix
+
+    def projected(self, directions: Floats, p: Floats) -> Floats:
+        """Return the expected information about directions with the sum 0, the columns of a matrix."""
+        return np.asarray(sum(part.projected(directions, p) for part in self.parts))
+
+    def variance_and_step(self, rows: Floats, p: Floats, shares: Floats) -> tuple[Floats, Floats]:
+        """Return variances of linear functions of the gradient at p, and the largest step of one report."""
+        found = [part.variance_and_step(rows, p, shares) for part in self.parts]
+        return np.asarray(sum(variance for variance, _ in found)), np.max([step for _, step in found], axis=0)
