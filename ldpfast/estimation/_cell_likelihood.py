@@ -162,37 +162,53 @@ class CodeReports(LevelReports):
 
 @dataclass(eq=False)
 class ShareReports(LevelReports):
-    """Reports that are decoded as shares of nodes. The share f of a node has the variance (base + slope f) / n."""
+    """Reports that are decoded as numbers of nodes: their shares, or Haar coefficients.
+
+    The number of a node with the share f has the second moment (base + slope f) / n. `signs` are those of the cells in the
+    numbers: minus in the right half of a node for Haar coefficients.
+    """
 
     level: TreeLevel
     numbers: Floats
+    signs: Floats = field(init=False)
     weights: Floats = field(init=False)
 
     def __post_init__(self) -> None:
+        half = np.arange(self.k) // self.level.span % 2 if self.level.signed else np.zeros(self.k)
+        self.signs = 1.0 - 2.0 * half
         self.weigh(np.full(self.k, 1 / self.k))
+
+    def seen(self, x: Floats) -> Floats:
+        """Return what the numbers estimate for shares of the cells, or for several vectors, the columns of a matrix."""
+        return self.sums((x.T * self.signs).T) if self.level.signed else self.sums(x)
 
     def weigh(self, p: Floats) -> None:
         self.weights = self.n / (self.level.base + self.level.slope * self.sums(p))
 
     def value(self, p: Floats) -> float:
-        return -0.5 * float(self.weights @ (self.numbers - self.sums(p)) ** 2)
+        return -0.5 * float(self.weights @ (self.numbers - self.seen(p)) ** 2)
 
     def gradient(self, p: Floats) -> Floats:
-        return self.spread(self.weights * (self.numbers - self.sums(p)))
+        return self.signs * self.spread(self.weights * (self.numbers - self.seen(p)))
 
     def add_information(self, matrix: Floats, p: Floats, observed: bool) -> None:
-        self.add_blocks(matrix, self.weights)
+        if not self.level.signed:
+            self.add_blocks(matrix, self.weights)
+            return
+        own = np.zeros_like(matrix)
+        self.add_blocks(own, self.weights)
+        matrix += self.signs[:, np.newaxis] * own * self.signs
 
     def projected(self, directions: Floats, p: Floats) -> Floats:
-        seen = self.sums(directions)
+        seen = self.seen(directions)
         return np.asarray(seen.T @ (seen * self.weights[:, np.newaxis]))
 
     def variance_and_step(self, rows: Floats, p: Floats, shares: Floats) -> tuple[Floats, Floats]:
         if not self.n:
             return np.zeros(len(rows)), np.zeros(len(rows))
-        coefficients = self.sums(rows.T) * self.weights[:, np.newaxis]
-        f = self.sums(shares)
-        variance = (self.level.base + self.level.slope * f) @ coefficients**2 - (f @ coefficients) ** 2
+        coefficients = self.seen(rows.T) * self.weights[:, np.newaxis]
+        moments = self.level.base + self.level.slope * self.sums(shares)
+        variance = moments @ coefficients**2 - (self.seen(shares) @ coefficients) ** 2
         return np.maximum(variance, 0.0) / self.n, np.abs(coefficients).max(axis=0) / (float(self.level.gap) * self.n)
 
 
@@ -207,16 +223,18 @@ class CellLikelihood:
     @classmethod
     def of(cls, k: int, levels: Sequence[CodedLevel], counts: Sequence[NDArray[np.int64]]) -> CellLikelihood:
         """Return the likelihood from the counts of the codes of each level."""
-        parts: list[LevelReports] = []
-        for level, codes in zip(levels, counts, strict=True):
-            n = int(codes.sum())
-            if isinstance(level, WindowLevel | ResponseLevel):
-                inside, outside = map(float, level.probabilities)
-                width = level.width if isinstance(level, WindowLevel) else 1
-                parts.append(CodeReports(k, level.span, n, width, inside, outside, codes))
+        return cls([_reports_of(k, level, codes) for level, codes in zip(levels, counts, strict=True)])
+
+    @classmethod
+    def of_tree(cls, levels: Sequence[TreeLevel], counts: Sequence[int], numbers: Sequence[Floats]) -> CellLikelihood:
+        """Return the likelihood from the numbers of reports and the decoded numbers of the levels of a tree, down to cells."""
+        parts, k = [], levels[-1].symbols
+        for level, n, decoded in zip(levels, counts, numbers, strict=True):
+            if isinstance(level, ResponseLevel) and not level.signed:
+                codes = np.rint(n * (float(level.coin.q) + float(level.gap) * decoded)).astype(np.int64)
+                parts.append(_reports_of(k, level, codes))
             else:
-                assert isinstance(level, TreeLevel)
-                parts.append(ShareReports(k, level.span, n, level, level.decode(codes)))
+                parts.append(_shares_of(k, level, n, decoded))
         return cls(parts)
 
     @property
@@ -252,3 +270,20 @@ class CellLikelihood:
         """Return variances of linear functions of the gradient at p, and the largest step of one report."""
         found = [part.variance_and_step(rows, p, shares) for part in self.parts]
         return np.asarray(sum(variance for variance, _ in found)), np.max([step for _, step in found], axis=0)
+
+
+def _reports_of(k: int, level: CodedLevel, codes: NDArray[np.int64]) -> LevelReports:
+    """Return the reports of a level from the counts of its codes."""
+    n = int(codes.sum())
+    is_signed = isinstance(level, TreeLevel) and level.signed
+    if isinstance(level, WindowLevel | ResponseLevel) and not is_signed:
+        inside, outside = map(float, level.probabilities)
+        width = level.width if isinstance(level, WindowLevel) else 1
+        return CodeReports(k, level.span, n, width, inside, outside, codes)
+    assert isinstance(level, TreeLevel)
+    return _shares_of(k, level, n, level.decode(codes))
+
+
+def _shares_of(k: int, level: TreeLevel, n: int, numbers: Floats) -> ShareReports:
+    """Return the reports of a level from its decoded numbers."""
+    return ShareReports(k, (1 + level.signed) * level.span, n, level, numbers)

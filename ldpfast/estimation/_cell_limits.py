@@ -77,7 +77,8 @@ class LinearEstimate:
         self.covariance = _inverse(information)
         ones = self.covariance.sum(axis=1)
         self.covariance -= np.outer(ones, ones / ones.sum())
-        self.raw = self.p + self.covariance @ likelihood.gradient(self.p)
+        gradient = likelihood.gradient(self.p)
+        self.raw = self.p + self.covariance @ (gradient - gradient.mean())
 
     def of(self, rows: Floats) -> LinearValues:
         """Return the estimates of linear functions, shape (functions, k)."""

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check, _plots
 from .._typing import Floats
 from ..results import ONE_SIGMA, SHARES, Estimate, Normal
+from ._cell_likelihood import CellLikelihood
 from ._cell_limits import CellQuantileLimits, EndLimits, LinearEstimate, mean_margin
+from ._cell_shares import estimated_shares
 
 
 @dataclass(frozen=True)
@@ -411,3 +413,23 @@ class DistributionEstimate(Estimate[Floats]):
             _span=span,
             _people=self._people,
         )
+
+
+def distribution_of(likelihood: CellLikelihood, cells: NumberCells, counted: Estimate[Any]) -> DistributionEstimate:
+    """Return the distribution with the largest likelihood, smooth where the reports allow it."""
+    shares = estimated_shares(likelihood)
+    linear = LinearEstimate(likelihood, shares)
+    single = linear.of_cells
+    return DistributionEstimate(
+        shares,
+        single.stderr,
+        counted.n,
+        counted.guarantee,
+        None,
+        EndLimits(single, single),
+        single.value,
+        cells,
+        linear,
+        _span=SHARES,
+        _people=counted._people,
+    )

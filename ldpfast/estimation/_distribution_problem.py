@@ -11,11 +11,9 @@ from .. import _check
 from .._typing import AnyArray
 from ..domains import Integers, Interval
 from ..mechanisms._distribution_response import MAX_CELLS, DistributionResponse
-from ..results import SHARES, Binomial, Estimate
+from ..results import Binomial, Estimate
 from ._cell_likelihood import CellLikelihood
-from ._cell_limits import EndLimits, LinearEstimate
-from ._cell_shares import estimated_shares
-from ._distribution_estimate import DistributionEstimate, NumberCells
+from ._distribution_estimate import DistributionEstimate, NumberCells, distribution_of
 from .protocols import FEW_REPORTS, Problem, warn_few
 
 
@@ -111,23 +109,3 @@ class Distribution(Problem[DistributionEstimate]):
         counts = np.split(raw.rule.hits, mechanism.first_codes[1:])
         likelihood = CellLikelihood.of(mechanism.k, mechanism.levels, counts)
         return distribution_of(likelihood, self._cells, raw)
-
-
-def distribution_of(likelihood: CellLikelihood, cells: NumberCells, counted: Estimate[Any]) -> DistributionEstimate:
-    """Return the distribution with the largest likelihood, smooth where the reports allow it."""
-    shares = estimated_shares(likelihood)
-    linear = LinearEstimate(likelihood, shares)
-    single = linear.of_cells
-    return DistributionEstimate(
-        shares,
-        single.stderr,
-        counted.n,
-        counted.guarantee,
-        None,
-        EndLimits(single, single),
-        single.value,
-        cells,
-        linear,
-        _span=SHARES,
-        _people=counted._people,
-    )

@@ -14,9 +14,12 @@ from .. import _check, _plots
 from .._typing import Floats
 from ..domains import Categories
 from ..mechanisms import TreeResponse
+from ..mechanisms._distribution_response import MAX_CELLS
 from ..mechanisms._tree_levels import tree_levels
 from ..mechanisms._tree_response import MAX_BINS, METHODS
 from ..results import SHARES, Binomial, BoundedSum, Estimate
+from ._cell_likelihood import CellLikelihood
+from ._distribution_estimate import DistributionEstimate, NumberCells, distribution_of
 from ._range_tree import Haar, Hierarchy, Tree, Weights, mean_range_variance
 from .protocols import FEW_REPORTS, Problem, warn_few
 
@@ -158,6 +161,29 @@ class RangeEstimate(Estimate[Floats]):
         value, rule = np.floor((first + last) / 2), QuantileLimits(self._all, probabilities)
         low, high = rule.bounds(value, value, ONE_SIGMA)
         return _estimate(value, (high - low) / 2, self, rule, (0.0, len(self.value) - 1.0))
+
+    def distribution(self) -> DistributionEstimate:
+        """Return the distribution with the largest likelihood, smooth where the reports allow it.
+
+        Its shares are not negative, and its distribution function ascends. For smooth populations it has about half of the
+        error of the linear estimates of `range` and `cdf`. Its limits are those of linear estimates, too.
+        docs/proofs/distribution.md.
+
+        Returns
+        -------
+        distribution : DistributionEstimate
+            Of the bins, which are integers from 0.
+
+        Raises
+        ------
+        ValueError
+            If there are more than 4096 bins.
+        """
+        k, tree = len(self.value), self._tree
+        if k > MAX_CELLS:
+            raise ValueError(f"a distribution must have at most {MAX_CELLS} bins, got {k}: declare fewer bins")
+        likelihood = CellLikelihood.of_tree(tree.levels, [int(count) for count in tree.counts], tree.numbers)
+        return distribution_of(likelihood, NumberCells(0.0, k - 1.0, k, True), self)
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
         """Draw the distribution function with its band, both cut at 0 and 1.
