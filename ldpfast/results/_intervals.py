@@ -303,7 +303,7 @@ class Binomial:
     """
 
     hits: NDArray[np.int64]
-    n: int
+    n: Any  # one number, or one for each share
     debiasing: Debiasing
     by_coordinate: ClassVar[bool] = True
 

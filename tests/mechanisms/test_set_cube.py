@@ -128,7 +128,9 @@ SMALL = [
 ]
 
 
-@pytest.mark.claim("The guarantee of sampled options of a set holds for the whole set, and is exact.", "Privacy of reports")
+@pytest.mark.claim(
+    "The guarantee of sampled options of a set holds for the whole set, and is exact.", "Privacy of reports"
+)
 @each("mechanism", SMALL, ids=repr)
 def test_the_guarantee_is_that_of_the_integers(mechanism):
     """The largest ratio of two rows of the channel; one more unit of the coin exceeds epsilon."""

@@ -450,7 +450,7 @@ def test_waves_and_revisions_with_another_option():
 
 def test_surveys_with_sets_are_not_repeated():
     survey = Survey({"symptoms": Several(OPTIONS, 2), "smokes": YesNo()}, 4.0)
-    with pytest.raises(ValueError, match="texts and sets of options have no permanent answers"):
+    with pytest.raises(ValueError, match="texts, sets of options and pairs have no permanent answers"):
         Repeated(survey, round=1.0, rounds=4)
 
 
