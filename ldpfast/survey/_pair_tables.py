@@ -230,12 +230,12 @@ class PairTables:
         w2, w3, w4 = self._others(i, j)
         r, effect = self.sizes[i], self.all_effects[i]
         scale = (self.informative(i) * self.sizes[j]) ** 2
-        return _multinomial(w2, w3, w4, r, effect) / scale
+        return np.asarray(_multinomial(w2, w3, w4, r, effect) / scale)
 
     def share_covariance(self, i: int) -> Floats:
         """Return the covariance matrix of the shares of a question, for states without leading axes."""
-        powers = self._powers(i)
-        return _multinomial(*powers, self.sizes[i], self.all_effects[i]) / powers[0] ** 2
+        w2, w3, w4 = self._powers(i)
+        return np.asarray(_multinomial(w2, w3, w4, self.sizes[i], self.all_effects[i]) / w2**2)
 
     def share_variance(self, i: int) -> Floats:
         """Return the variances of the shares of a question, shape (..., answers)."""

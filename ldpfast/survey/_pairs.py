@@ -15,6 +15,7 @@ from ..mechanisms import Mechanism, ViewResponse
 from ..reports import Counted
 from ._answer_forms import AnswerForm
 from ._columns import QuestionColumn
+from ._group_weights import GroupWeights
 from ._pair_planning import cell_variances
 from ._pair_tables import PairTables
 from ._pairs_answer import PairsAnswer
@@ -171,6 +172,10 @@ class FoundPairs:
     def numbers(self) -> int:
         """How many numbers are reported."""
         return self.form.numbers
+
+    def weighted(self, weights: GroupWeights) -> FoundPairs:
+        """Refuse: pairs have no weights."""
+        raise TypeError("pairs have no weighted estimates")
 
     def answer(self, numbers: int) -> PairsAnswer:
         """Return the answer; `numbers` are reported by the whole survey."""

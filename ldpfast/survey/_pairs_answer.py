@@ -160,7 +160,8 @@ class PairsAnswer(Answer):
         cells = self._tables.table(i, j) if known else np.full([column.k for column in columns], np.nan)
         covariance = self._tables.covariance(i, j) if known else np.eye(cells.size)
         shares = self._shares_of(cells, covariance, int(self._tables.asked(i, j)))
-        return self._as_part(CrossAnswer.of(names, columns, shares, self._numbers), known)
+        answer: CrossAnswer = self._as_part(CrossAnswer.of(names, columns, shares, self._numbers), known)
+        return answer
 
     def _shares_of(self, value: Floats, covariance: Floats, n: int) -> Shares:
         return Shares(np.ravel(value), max(n, 1), as_covariance(covariance), self.guarantee)
@@ -278,7 +279,7 @@ class PairsAnswer(Answer):
         for i, j in itertools.combinations(range(len(self.names)), 2):
             weight = float(self._tables.weight(i, j))
             if weight:
-                query = np.kron(contrasts[i], contrasts[j])
+                query = np.asarray(np.kron(contrasts[i], contrasts[j]), np.float64)
                 value = query @ self._tables.interaction(i, j).ravel()
                 found.append(PairMoment((self.names[i], self.names[j]), query, value, weight**-0.5))
         return found
