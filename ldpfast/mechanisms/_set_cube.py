@@ -142,8 +142,8 @@ class SetCubeLaw(SetsLaw):
 
     def kernel(self) -> Any:
         """Return the compiled kernel."""
-        cube, k, most = self.cube, self.domain.k, self.domain.most
-        up_to = cube.up_to
+        cube, up_to = self.cube, self.cube.up_to
+        k, most = self.domain.k, self.domain.most
         if cube.sampled == cube.dim:
             return privatize.SetCapCube(k, most, cube.dim, cube.coin.heads, cube.threshold, up_to)
         return privatize.SetCube(k, most, cube.dim, cube.sampled, cube.coin.heads, cube.threshold, up_to)
@@ -152,7 +152,7 @@ class SetCubeLaw(SetsLaw):
         report = self.report
         if isinstance(report, SampledBits):
             return report.asked(counts)
-        return counts, np.broadcast_to(np.asarray(n, np.int64)[..., np.newaxis], counts.shape)
+        return counts.copy(), np.broadcast_to(np.asarray(n, np.int64)[..., np.newaxis], counts.shape)
 
     def covariance(
         self, first: Floats, second: Floats, both: Floats, *, with_missing: bool | NDArray[np.bool_] = False

@@ -255,7 +255,8 @@ class SetSelection(SetsMechanism):
 
     def __post_init__(self) -> None:
         domain = self._set_checked(MAX_TICKS)
-        k, most, epsilon, optional = self.k, self.most, self.epsilon, self.optional
+        k, most = self.k, self.most
+        epsilon, optional = self.epsilon, self.optional
         if self.size is not None:
             _check.integer("size", self.size, 1, k + optional)
         if self.threshold is not None:
@@ -337,7 +338,8 @@ class SetSelectionLaw(SetsLaw):
         Filler number r is in a record if it has at most `most` - r ticks. Its share and that of the next one differ by the
         share of the sets with `most` - r ticks.
         """
-        m, k, line = self.design.own, self.domain.k, self.line
+        m, k = self.design.own, self.domain.k
+        line = self.line
         share = np.asarray(line(counts[k:] / n), np.float64)
         both = np.minimum.outer(share, share)  # a later filler implies the earlier ones
         if self.domain.optional:  # a missing set has its own position, and all fillers but the last

@@ -86,7 +86,8 @@ class WholeSets(SetsMechanism):
 
     def __post_init__(self) -> None:
         domain = self._set_checked()
-        k, most, optional = self.k, self.most, self.optional
+        k, most = self.k, self.most
+        optional = self.optional
         sets = number_of_sets(k, most) + optional
         if sets > MAX_SETS:
             raise ValueError(f"k and most must give at most {MAX_SETS} sets, got k={k} and most={most}")
@@ -201,8 +202,9 @@ class WholeSetsLaw(SetsLaw):
     def covariance(
         self, first: Floats, second: Floats, both: Floats, *, with_missing: bool | NDArray[np.bool_] = False
     ) -> Floats:
-        k, most, line = self.domain.k, self.domain.most, self.option_line
-        gain, missing = line.one - line.zero, self._line(1)
+        k, most = self.domain.k, self.domain.most
+        line, missing = self.option_line, self._line(1)
+        gain = line.one - line.zero
         common = number_of_sets(k - 2, most - 2) if most > 1 else 0
         options = gain * gain * common * float(self.coin.q) + gain * both
         # A report has a pair of options with the probability common q + (p - q) both, and none with both an option and nothing.

@@ -107,7 +107,7 @@ class SampledBits(SampledSigns):
     def asked(self, state: AnyArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of plus signs and of all signs of each coordinate, shape (..., dim)."""
         signs = state.reshape(*state.shape[:-1], self.dim, 2)
-        return signs[..., 1], signs.sum(axis=-1)
+        return signs[..., 1].copy(), signs.sum(axis=-1)
 
     def mean(self, decoding: Decoding, state: AnyArray, n: int) -> Estimate[Any]:
         """Return the shares of ones among the people who were asked; NaN where nobody was."""
@@ -118,7 +118,8 @@ class SampledBits(SampledSigns):
         stderr = np.sqrt(line.variance(np.clip(value, *decoding.value_range)) / trials)
         rule: Any = Binomial(plus, trials, line)  # type: ignore[arg-type]
         if gaps.any():
-            value, stderr, rule = np.where(gaps, np.nan, value), np.where(gaps, np.inf, stderr), WithGaps(rule, gaps)
+            value, stderr = np.where(gaps, np.nan, value), np.where(gaps, np.inf, stderr)
+            rule = WithGaps(rule, gaps)
         return Estimate(value, stderr, n, decoding.guarantee, None, rule, _span=decoding.value_range)
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:

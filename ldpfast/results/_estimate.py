@@ -80,12 +80,12 @@ class Estimate(Generic[Value]):
                 array.flags.writeable = False
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the numbers and the guarantees are equal; interval rules are not compared."""
+        """Return whether the numbers, also NaN, and the guarantees are equal; interval rules are not compared."""
         if not isinstance(other, Estimate):
             return NotImplemented
         return (
             (self.n, self.guarantee) == (other.n, other.guarantee)
-            and np.array_equal(self.value, other.value)
+            and np.array_equal(self.value, other.value, equal_nan=True)
             and np.array_equal(self.stderr, other.stderr)
         )
 

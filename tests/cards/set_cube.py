@@ -56,8 +56,8 @@ CARD = Card(
     mechanism=SetCube,
     inner=True,  # returned by for_sets
     examples=(
-        Example(SetCube(2, 2, 1.0)),
         Example(SetCube(3, 2, 4.0)),
+        Example(SetCube(4, 3, 1.0)),
         Example(SetCube(13, 6, 1.0, optional=True)),
         Example(SetCube(20, 20, 4.0)),
         Example(SetCube(40, 13, 9.0, optional=True)),

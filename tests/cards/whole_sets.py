@@ -37,7 +37,7 @@ CARD = Card(
     mechanism=WholeSets,
     inner=True,  # returned by for_sets
     examples=(
-        Example(WholeSets(2, 2, 1.5)),
+        Example(WholeSets(3, 2, 1.5)),
         Example(WholeSets(5, 2, 3.0)),
         Example(WholeSets(8, 3, 6.0, optional=True)),
         Example(WholeSets(13, 3, 6.0)),

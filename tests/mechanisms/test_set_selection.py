@@ -13,6 +13,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast.domains import Sets
+from ldpfast.mechanisms import WholeSets
 from ldpfast.privacy import Channel
 from ldpfast.reports import recipe_of
 
@@ -268,7 +269,18 @@ def test_the_squared_error_is_the_variance():
 
 
 @pytest.mark.long
-@each("mechanism", [*SMALL, ldp.SetSelection(20, 3, 4.0), ldp.SetSelection(20, 3, 1.0, optional=True)], ids=repr)
+@each(
+    "mechanism",
+    [
+        *SMALL,
+        ldp.SetSelection(20, 3, 4.0),
+        ldp.SetSelection(20, 3, 1.0, optional=True),
+        WholeSets(4, 2, 2.0),
+        WholeSets(5, 2, 3.0, optional=True),
+        WholeSets(6, 6, 4.0),
+    ],
+    ids=repr,
+)
 def test_sizes_are_unbiased_with_their_covariance(mechanism):
     """2,000 simulated studies: the mean of the estimates within 5.5 standard errors, the variances within 20 %."""
     k, m = mechanism.k, mechanism.most
