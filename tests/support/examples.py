@@ -10,6 +10,7 @@ import numpy as np
 
 import ldpfast as ldp
 from ldpfast.mechanisms import Mechanism
+from ldpfast.reports import SampledBits
 from ldpfast.results import Binomial
 
 from .machine_records import category_rows, ticks
@@ -87,3 +88,16 @@ def assert_same_estimate(actual: ldp.Estimate, expected: ldp.Estimate) -> None:
     assert (actual.covariance is None) == (expected.covariance is None)
     if actual.covariance is not None:
         assert_same(actual.covariance, expected.covariance)
+
+
+def mean_of_decoded(mechanism: Mechanism, decoded: np.ndarray) -> np.ndarray:
+    """Return what the estimate must be: the mean of decoded reports.
+
+    For sampled bits it is the mean of those who were asked; others are decoded as 1/2.
+    """
+    report = mechanism.report
+    if not isinstance(report, SampledBits):
+        return decoded.mean(axis=0, dtype=np.float64)
+    asked = (decoded != 0.5).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return 0.5 + (decoded - 0.5).sum(axis=0) * report.sampled / report.dim / asked
