@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from .. import _check
 from .._warnings import warn
-from ..reports import recipe_of
 from ..results import line_of
 from ._hadamard_response import HadamardResponse
 from ._l2_ball import L2Ball
@@ -269,7 +268,7 @@ def for_sets(k: int, most: int, epsilon: float, *, optional: bool = False) -> Se
         partial(SetCube, k, most, epsilon, optional=optional),
         partial(WholeSets, k, most, epsilon, optional=optional),
     ]
-    return best(makers, lambda mechanism: recipe_of(mechanism).law.worst_mean_variance, tolerance=ROUNDING)
+    return best(makers, lambda mechanism: mechanism.worst_mean_variance, tolerance=ROUNDING)
 
 
 def for_box(dim: int, epsilon: float, *, radius: float = 1.0, max_bits: int | None = None) -> SampledCube | LinfBall:
