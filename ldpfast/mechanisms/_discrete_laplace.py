@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from .. import _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
+from ..privacy import ReportLaw
 from ..reports import Decoding, Grid
 from ._draws import PeopleCounts, dot, multinomial, shares_of
 from ._law import Law, NoExactFormError
@@ -30,6 +32,11 @@ def grid_steps(epsilon: float, dim: int = 1) -> int:
 
 MAX_DIGITS = 20  # binary digits of noise that is drawn by the counts of all its values
 ROUNDING_BITS = 16  # random bits that round a number to the grid
+LAW_CELLS = {
+    1: 512,
+    2: 60,
+    3: 11,
+}  # of the law of a coordinate, by the number of coordinates: their product is computed
 
 
 def numbers_of(records: AnyArray) -> AnyArray:
@@ -92,11 +99,12 @@ def grid_noise(
             f"lower and upper must be closer to zero for doubles to hold the grid, got {lower!r} and {upper!r}"
         )
     noise = grid**2 * coins.noise_variance
+    box = dim if not dependence and diameter == dim * span else None
     return {
         "epsilon_realized": coins.epsilon_realized,
         "report": Grid(dim, scalar, lower, grid, noise),
         "kernel": kernel,
-        "law": (law or GridNoiseLaw)(lower, grid, noise, coins, numbers, dependence),
+        "law": (law or GridNoiseLaw)(lower, grid, noise, coins, numbers, dependence, box),
         "coin": coins,
         "grid": grid,
     }
@@ -116,6 +124,8 @@ class GridNoiseLaw(Law):
         Function from records to the numbers that are rounded to the grid.
     dependence : str
         Why the coordinates of a report are not independent; empty if they are.
+    box : int or None
+        Number of coordinates, if all of them can change from one end of the grid to the other.
     """
 
     lower: float
@@ -124,11 +134,24 @@ class GridNoiseLaw(Law):
     coin: _coins.GeometricCoins
     numbers: Callable[[AnyArray], AnyArray]
     dependence: str
+    box: int | None
 
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         steps = (self.numbers(records).astype(np.float64) - self.lower) / self.grid
         part = steps - np.floor(steps)
         return np.asarray(self.noise_variance + self.grid**2 * part * (1 - part))
+
+    def report_laws(self) -> list[ReportLaw] | None:
+        # The grid is an image of the line, whose worst pair of records are the ends. Others are mixtures of two integers.
+        if self.box is None or self.box not in LAW_CELLS:
+            return None
+        one = ReportLaw.of_laplace(
+            _coins.round_up(Fraction(self.coin.epsilon_realized) / self.box), LAW_CELLS[self.box]
+        )
+        law: ReportLaw | None = one
+        for _ in range(self.box - 1):
+            law = None if law is None else law.product(one)
+        return None if law is None else [law]
 
     def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         """Return the sums of the integers of the reports and of their squares, as words of 64 bits.

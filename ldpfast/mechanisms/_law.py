@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import AnyArray, Floats
-from ..privacy import TwoLevel
+from ..privacy import ReportLaw, TwoLevel, laws_of_rows
 from ..reports import Decoding, Format
 from ..results import AnyDebiasing
 from ._draws import PeopleCounts, multinomial, shares_of
@@ -47,9 +47,17 @@ class Law:
         return None
 
     def two_level(self) -> TwoLevel | None:
-        """Return the parameters for `privacy.shuffled`, from the integers of the coins; None unless there are two levels."""
+        """Return the two levels of probability, from the integers of the coins; None unless there are two levels."""
         rows = self.rows()
         return None if rows is None else TwoLevel.of_rows(rows)
+
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        """Return the laws of one report for `privacy.shuffled`: of all pairs of records that can be the worst one.
+
+        None if they are not known.
+        """
+        levels = self.two_level()
+        return None if levels is None else [ReportLaw.of_two_level(levels)]
 
     def worst_variance(self, decoding: Decoding) -> float | None:
         """Return the largest variance of a coordinate of one decoded report, from noise and sampling, over all populations.
@@ -74,6 +82,10 @@ class RowsLaw(Law):
 
     def rows(self) -> Sequence[Sequence[Any]]:
         return self.channel
+
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        found = laws_of_rows(self.channel)
+        return super().report_laws() if found is None else found
 
 
 def variances_of_rows(report: Format, debiasing: AnyDebiasing | None, rows: Any) -> Floats:

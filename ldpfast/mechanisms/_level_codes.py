@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._random import Words
 from .._typing import AnyArray, Floats
-from ..privacy import TwoLevel
+from ..privacy import ReportLaw, TwoLevel
 from ..reports import Decoding
 from ._draws import PeopleCounts, bincount, uniform
 from ._law import CHANNEL_ENTRIES, Law
@@ -150,12 +150,18 @@ class LevelLaw(Law):
         return np.concatenate(parts)
 
     def two_level(self) -> TwoLevel:
-        kinds = []  # S(x) are the codes of all levels that match the record
+        return TwoLevel.of_kinds(self._kinds())
+
+    def report_laws(self) -> Sequence[ReportLaw]:
+        return [ReportLaw.of_kinds(self._kinds())]
+
+    def _kinds(self) -> list[tuple[Fraction, ...]]:
+        kinds: list[tuple[Fraction, ...]] = []  # S(x) are the codes of all levels that match the record
         for share, level in zip(self.shares, self.levels, strict=True):
             hit, miss = level.probabilities
             size = (1 - level.codes * miss) / (hit - miss)
-            kinds.append((share, hit / miss, size, level.codes, size - level.common))
-        return TwoLevel.of_kinds(kinds)
+            kinds.append((share, hit / miss, size, Fraction(level.codes), size - level.common))
+        return kinds
 
     def rows(self) -> list[list[Fraction]] | None:
         if self.k * sum(level.codes for level in self.levels) > CHANNEL_ENTRIES:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Domain
-from ..privacy import TwoLevel
+from ..privacy import ReportLaw, TwoLevel
 from ..reports import Decoding, recipe_of
 from ._best_mechanism import for_ball
 from ._draws import PeopleCounts
@@ -230,6 +230,9 @@ class BallLaw(Law):
 
     def two_level(self) -> TwoLevel | None:
         return self.ball.two_level
+
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        return self.ball.report_laws
 
     def worst_variance(self, decoding: Decoding) -> float:
         return self.ball.worst_variance

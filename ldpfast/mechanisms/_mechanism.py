@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from .. import _schema
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
-from ..privacy import Channel, TwoLevel
+from ..privacy import Channel, ReportLaw, TwoLevel, laws_of_rows
 from ..reports import Codes, Counted, Decoding, Format, Label, Question
 from ..results import AnyDebiasing, Estimate, MatrixDebiasing
 from ._draws import PeopleCounts
@@ -187,11 +188,16 @@ class Mechanism(Question[Estimate[Any]]):
 
     @property
     def two_level(self) -> TwoLevel | None:
-        """Parameters for `privacy.shuffled`, from the integers of the coins; None unless the channel has two levels.
+        """The two levels of probability of the channel, from the integers of the coins; None unless there are two."""
+        return self._recipe.two_level
+
+    @property
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        """Laws of one report for `privacy.shuffled`, from the integers of the coins; None if they are not known.
 
         Without them, `privacy.shuffled` uses a bound that holds for all channels with the same epsilon.
         """
-        return self._recipe.two_level
+        return self._recipe.report_laws
 
     @property
     def report_bytes(self) -> int:
@@ -307,6 +313,11 @@ class MethodLaw(Law):
     def two_level(self) -> TwoLevel | None:
         found: TwoLevel | None = self._own("two_level")
         return super().two_level() if found is None else found
+
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        rows = self.rows() if self._own("two_level") is None else None
+        found = None if rows is None else laws_of_rows(rows)
+        return super().report_laws() if found is None else found
 
     def worst_variance(self, decoding: Decoding) -> float | None:
         found = self._own("worst_variance")

@@ -15,7 +15,7 @@ from .._formulas import half_space_constants
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Ball
-from ..privacy import Guarantee
+from ..privacy import Guarantee, TwoLevel
 from ..reports import Decoding, Vectors
 from ._half_space import check_ball, check_scale
 from ._law import Law
@@ -131,7 +131,7 @@ class PrivUnit(Mechanism):
             domain=Ball(dim, radius, "l2"),
             report=report,
             kernel=PythonKernel(self.privatize_block, report, min(4096, max(1, BLOCK_NUMBERS // dim))),
-            law=PrivUnitLaw(dim, scale, radius, self._directions),
+            law=PrivUnitLaw(dim, scale, radius, p, share, self._directions),
             scale=scale,
             threshold=threshold,
             cap_probability=float(p),
@@ -210,6 +210,8 @@ class PrivUnitLaw(Law):
     dim: int
     scale: float
     radius: float
+    inside: Fraction
+    share: float
     directions: Callable[[AnyArray], tuple[Floats, Floats]]
 
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
@@ -218,6 +220,11 @@ class PrivUnitLaw(Law):
         variance = noise + rest[:, np.newaxis] * unit**2
         variance[length == 0] = self.scale**2 / self.dim
         return np.asarray(variance)
+
+    def two_level(self) -> TwoLevel:
+        # S(x) is the cap, which is disjoint from that of the opposite record.
+        odds = self.inside * (1 - Fraction(self.share)) / ((1 - self.inside) * Fraction(self.share))
+        return TwoLevel.of_sets(odds, self.share, 1, self.share)
 
     def worst_variance(self, decoding: Decoding) -> float:
         return _worst_moment(self.dim, self.scale, self.radius)

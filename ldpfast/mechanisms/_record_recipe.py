@@ -17,7 +17,7 @@ from .._person_keys import PIECE_ROWS, QuestionKeys, is_personal, no_value, valu
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray, Floats
 from ..domains import FLOAT64, Categories, Clipped, Domain
-from ..privacy import Guarantee, TwoLevel
+from ..privacy import Guarantee, ReportLaw, TwoLevel
 from ..reports import Codes, Counted, Counts, Decoding, Format, Label, Recipe, StateLayout, _labeled_reports
 from ..results import AnyDebiasing, Estimate, line_of
 from ._draws import PeopleCounts
@@ -190,8 +190,13 @@ class RecordRecipe(Recipe):
 
     @cached_property
     def two_level(self) -> TwoLevel | None:
-        """Parameters for `privacy.shuffled`; None unless the channel has two levels."""
+        """The two levels of probability; None unless the channel has two."""
         return self.law.two_level()
+
+    @cached_property
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        """Laws of one report for `privacy.shuffled`; None if they are not known."""
+        return self.law.report_laws()
 
     def mean(self, counted: Counted, decoding: Decoding | None = None) -> Estimate[Any]:
         """Return the mean of the decoded reports, of which there is at least one; of some of their numbers by `decoding`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _coins
 from .._typing import AnyArray, Floats
-from ..privacy import TwoLevel
+from ..privacy import ReportLaw, TwoLevel
 from ..reports import Decoding
 from ..results import Debiasing
 from ._draws import PeopleCounts, bincount, heads, uniform
@@ -80,6 +80,11 @@ class ResponseLaw(Law):
     def two_level(self) -> TwoLevel:
         coin = self.coin  # S(x) is the symbol of the record, one of k
         return TwoLevel.of_sets(Fraction(coin.keep, coin.words_per_symbol), 1, coin.k, 1)
+
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        if self.coin.k == 2:
+            return [ReportLaw.of_outcomes(self.coin.p, self.coin.q)]
+        return super().report_laws()
 
 
 def parts_of(

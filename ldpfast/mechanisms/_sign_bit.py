@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Interval
-from ..privacy import TwoLevel
+from ..privacy import ReportLaw, TwoLevel
 from ..reports import Codes, Decoding
 from ..results import Debiasing
 from ._draws import PeopleCounts
@@ -49,6 +50,10 @@ class SignBitLaw(Law):
         # rows, so it hides others as well as they do. The divergence is convex: that of two mixtures is at most the largest
         # of two rows.
         return TwoLevel.binary(Fraction(self.coin.heads, self.coin.tails))
+
+    def report_laws(self) -> Sequence[ReportLaw]:
+        truthful = Fraction(self.coin.heads, self.coin.heads + self.coin.tails)
+        return [ReportLaw.of_outcomes(truthful, 1 - truthful)]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -16,6 +17,7 @@ from .._core import strings
 from .._finite_field import is_prime
 from .._typing import AnyArray, Floats
 from ..domains import Strings
+from ..privacy import ReportLaw
 from ..reports import Codes, Decoding, recipe_of
 from ..results import Debiasing, line_of
 from ._best_mechanism import ROUNDING, best, total_variance
@@ -227,8 +229,6 @@ def whole_share(levels: int) -> Fraction:
 class SketchLaw(Law):
     """The distribution of the report about a hashed string: of a part, then of one of its functions, then of the response.
 
-    Its levels for `privacy.shuffled` are not known, so that the bound for all channels with the same epsilon is used.
-
     Attributes
     ----------
     response : RecordRecipe
@@ -243,6 +243,11 @@ class SketchLaw(Law):
     hashes: tuple[strings.Hashes, ...]
     buckets: int
     functions: int
+
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        # Each function of each part is a kind of report, with the law of the response, or a smaller one for equal buckets.
+        laws = self.response.report_laws
+        return None if laws is None else [ReportLaw.mixture([(1, law)]) for law in laws]
 
     def weights(self) -> Floats:
         """Return the probability of each function of each part, one row per part."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -18,7 +19,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Interval
-from ..privacy import TwoLevel
+from ..privacy import ReportLaw, TwoLevel
 from ..reports import Codes, Decoding
 from ..results import NumberDebiasing
 from ._draws import PeopleCounts, multinomial
@@ -281,6 +282,12 @@ class WindowLaw(Law):
         return np.asarray(sums / sums[-1])
 
     def two_level(self) -> TwoLevel:
+        return TwoLevel.of_kinds(self._kinds())
+
+    def report_laws(self) -> Sequence[ReportLaw]:
+        return [ReportLaw.of_kinds(self._kinds())]
+
+    def _kinds(self) -> list[tuple[Fraction, Fraction, int, int, int]]:
         # S(x) is the window of an input, with one of two codes for the bit. Numbers between two inputs, and bits that are not
         # those of an end, are mixtures.
         coin, total = self.coin, 1 << 32
@@ -295,7 +302,7 @@ class WindowLaw(Law):
         ]
         if coin.bit_words:
             kinds.append((Fraction(coin.bit_words, total), Fraction(coin.heads, coin.tails), 1, 2, 1))
-        return TwoLevel.of_kinds(kinds)
+        return kinds
 
     def variance(self, decoding: Decoding, records: Floats) -> Floats:
         position = np.clip((records.astype(np.float64) - self.lower) / self.half - 1, -1, 1)

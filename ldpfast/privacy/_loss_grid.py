@@ -112,8 +112,8 @@ class LossGrid:
             raise ValueError(f"rounds must be smaller, got {rounds}: more than {MAX_LENGTH} losses")
         start = 0 if length >= whole else max(0, min(round(rounds * mean) - length // 2, whole - length))
         folded = np.bincount(places % length, tilted, length)
-        power = _power(np.fft.rfft(folded), rounds)
-        sums = np.maximum(np.roll(np.fft.irfft(power, length), -(start % length)), 0.0)
+        sums_of_rounds = power(np.fft.rfft(folded), rounds)
+        sums = np.maximum(np.roll(np.fft.irfft(sums_of_rounds, length), -(start % length)), 0.0)
         sums_at = self.step * (np.arange(start, start + length) - rounds * center).astype(np.float64)
         tail = 0.0
         if start + length < whole:  # Chernoff's bound of the sums above
@@ -185,7 +185,7 @@ def _convex_minorant(points: list[tuple[Fraction, Fraction]]) -> tuple[list[Frac
     return [x for x, _ in corners], slopes
 
 
-def _power(values: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
+def power(values: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
     """Return powers by squaring, so that the relative error is at most 3 units for each factor."""
     result = np.ones_like(values)
     while exponent:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._directed_rounding import float_or_array, raise_until
+from ._channel import Channel
+from ._directed_rounding import float_or_array
 from ._guarantee import Guarantee
-from ._shuffled_counts import ShuffledCounts
+from ._report_law import ReportLaw, laws_of_rows
+from ._shuffled_reports import ShuffledReports
 from ._two_level import TwoLevel
 
 
@@ -24,12 +27,12 @@ class Randomizer(Protocol):
         ...
 
     @property
-    def two_level(self) -> TwoLevel | None:
-        """Parameters of the channel, if it has two levels."""
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        """Laws of one report, for all pairs of records that can be the worst one; None if they are not known."""
         ...
 
 
-Shuffleable = Randomizer | Guarantee | TwoLevel | float
+Shuffleable = Randomizer | Guarantee | TwoLevel | Channel | float
 
 
 def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarantee:
@@ -37,9 +40,9 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
 
     Parameters
     ----------
-    mechanism_or_epsilon : Mechanism, TwoLevel, Guarantee or float
-        The channel, the same for all people. For a mechanism without `two_level`, a `Guarantee` with definition "local", or a
-        number epsilon, the bound is for all channels with this epsilon.
+    mechanism_or_epsilon : Mechanism, Channel, TwoLevel, Guarantee or float
+        The channel, the same for all people. For a mechanism without `report_laws`, a `Channel` with `neighbors`, a `Guarantee`
+        with definition "local", or a number epsilon, the bound is for all channels with this epsilon.
     n : int
         Number of reports that are shuffled together, at least 1. Reports of people who may collude with the server do not
         count.
@@ -66,24 +69,23 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
 
     Notes
     -----
-    Each of the other n - 1 reports is, with probability `common_rate`, a fair coin toss between the two sets on which the
-    records differ. It hides the person's own report if that is in these sets, which has probability `affected`. Other reports,
-    with probability `hiding_rate`, hide it if it is not. Suppose that the server is told which reports do neither. The numbers
-    of reports of each kind are then all that depends on the record, and the bound is the hockey-stick divergence of their
-    distributions. See docs/proofs/shuffling.md. For randomized response it is the bound of [1]_ with a larger common rate.
+    The law of one report has the ratios of the reports of two records to a base measure that is below all rows of the channel.
+    Suppose that the server is told which others do not report from this measure, and what. The divergence is then the mean of
+    the positive part of a sum of n independent numbers (the privacy blanket [1]_), which is computed by Fourier transforms of
+    its tilted distribution. For a channel of two reports (`Warner`, `SignBit`, `RandomizedResponse` with k = 2) the number of
+    ones of the worst dataset is used instead, which is exact. For all channels with the same epsilon, the divergence is at most
+    that of randomized response with the blanket. See docs/proofs/shuffling.md.
 
-    The result covers the errors of floating-point arithmetic. Parameters are rounded toward less privacy, every binomial
-    probability is taken with a relative error of 1e-8, which is more than it has (tests compare them with exact integers and
-    with sums of ratios), and 1e-250 is added to delta for counts beyond 40 standard deviations. For many people, counts are
-    merged into intervals, each with the largest divergence of its counts, which increases epsilon by less than 0.3 %.
-    O(sqrt(n)) time, a fraction of a second for n = 1e9.
+    The result is at or above the truth: parameters and masses are rounded up, the values of a sum are moved to a grid so that
+    their mean is the same, which increases the result, and the errors of transforms and truncations are bounded and added. For
+    randomized response the excess is below 0.1 %. For many people and two reports, the records of the others are in 4,096
+    groups, each with the noise that its members have in common, which costs less than 0.05 %. About 50 ms for a million people.
 
     For several shuffled rounds, use `compose_rounds`.
 
     References
     ----------
-    .. [1] V. Feldman, A. McMillan, K. Talwar, "Hiding Among the Clones: A Simple and Nearly Optimal Analysis of Privacy
-       Amplification by Shuffling", FOCS 2021.
+    .. [1] B. Balle, J. Bell, A. Gascon, K. Nissim, "The Privacy Blanket of the Shuffle Model", CRYPTO 2019.
 
     Examples
     --------
@@ -92,13 +94,12 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     >>> round(shuffled(ldp.RandomizedResponse(100, 4.0), 10_000, 1e-8).epsilon, 4)
     0.2928
     >>> round(shuffled(4.0, 10_000, 1e-8).epsilon, 4)  # any mechanism
-    0.7546
+    0.5145
     """
-    channel, largest, ideal = channel_of(mechanism_or_epsilon)
+    laws, largest, ideal = laws_of(mechanism_or_epsilon)
     n = _check.integer("n", n, 1)
     target = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
-    counts = ShuffledCounts.of(channel, n)
-    return Guarantee("approximate", min(largest, _least_epsilon(counts, target, largest)), target, ideal=ideal)
+    return Guarantee("approximate", ShuffledReports(laws, n, largest).epsilon(target), target, ideal=ideal)
 
 
 def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike) -> Any:
@@ -106,7 +107,7 @@ def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike
 
     Parameters
     ----------
-    mechanism_or_epsilon : Mechanism, TwoLevel, Guarantee or float
+    mechanism_or_epsilon : Mechanism, Channel, TwoLevel, Guarantee or float
         The channel, as for `shuffled`.
     n : int
         Number of reports that are shuffled together, at least 1.
@@ -134,37 +135,37 @@ def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike
     >>> bool(shuffled_delta(ldp.Warner(1.0), 10_000, 0.06) < 1e-8)
     True
     """
-    channel, largest, _ = channel_of(mechanism_or_epsilon)
+    laws, largest, _ = laws_of(mechanism_or_epsilon)
     n = _check.integer("n", n, 1)
     epsilons = _check.within("epsilon", epsilon, 0, math.inf, "[)")
-    counts = ShuffledCounts.of(channel, n)
-    deltas = [min(1.0, counts.delta(float(e))) if e < largest else 0.0 for e in epsilons.flat]
-    return float_or_array(np.array(deltas).reshape(epsilons.shape))
+    reports = ShuffledReports(laws, n, largest)
+    return float_or_array(np.array([reports.delta(float(e)) for e in epsilons.flat]).reshape(epsilons.shape))
 
 
-def channel_of(given: Any, name: str = "mechanism_or_epsilon") -> tuple[TwoLevel, float, bool]:
-    """Return the parameters of a channel, the epsilon of one report, and whether it is ideal."""
+def laws_of(given: Any, name: str = "mechanism_or_epsilon") -> tuple[tuple[ReportLaw, ...], float, bool]:
+    """Return the laws of one report, the epsilon of one report, and whether it is ideal."""
     if isinstance(given, TwoLevel):
-        return given, given.epsilon, False
+        return (ReportLaw.of_two_level(given),), given.epsilon, False
     if isinstance(given, Guarantee):
         if given.definition != "local":
             raise ValueError(f"{name} must be a 'local' guarantee, got {given.definition!r}")
-        return TwoLevel.arbitrary(given.epsilon), given.epsilon, given.ideal
+        return (_any(given.epsilon),), given.epsilon, given.ideal
+    if isinstance(given, Channel):
+        epsilon, found = given.epsilon(), None
+        if given.neighbors is None and math.isfinite(epsilon):
+            found = laws_of_rows(given.matrix.tolist() if given.integers is None else given.integers)
+        return (_any(epsilon),) if found is None else tuple(found), epsilon, False
     if hasattr(given, "epsilon_realized"):
-        epsilon, parameters = float(given.epsilon_realized), getattr(given, "two_level", None)
+        epsilon, laws = float(given.epsilon_realized), getattr(given, "report_laws", None)
+        levels = getattr(given, "two_level", None) if laws is None else None
+        if levels is not None:
+            laws = [ReportLaw.of_two_level(levels)]
         ideal = getattr(getattr(given, "guarantee", None), "ideal", False)
-        return TwoLevel.arbitrary(epsilon) if parameters is None else parameters, epsilon, bool(ideal)
+        return (_any(epsilon),) if laws is None else tuple(laws), epsilon, bool(ideal)
     epsilon = _check.positive(name, given)
-    return TwoLevel.arbitrary(epsilon), epsilon, False
+    return (_any(epsilon),), epsilon, False
 
 
-def _least_epsilon(counts: ShuffledCounts, delta: float, largest: float) -> float:
-    """Return the smallest epsilon at which the bound is at most delta, rounded up; `largest` if there is none below."""
-    from scipy.optimize import brentq
-
-    if counts.delta(0.0) <= delta:
-        return 0.0
-    if counts.delta(largest) > delta:
-        return largest
-    root = brentq(lambda e: math.log(counts.delta(e)) - math.log(delta), 0.0, largest, xtol=1e-300, rtol=1e-12)
-    return float(raise_until(lambda e: counts.delta(float(e)) <= delta, root, largest))
+def _any(epsilon: float) -> ReportLaw:
+    """Return the law whose divergence is the largest one of all channels with this epsilon."""
+    return ReportLaw.of_two_level(TwoLevel.arbitrary(epsilon))

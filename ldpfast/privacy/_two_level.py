@@ -44,6 +44,10 @@ class TwoLevel:
         Probability that the report of another person is drawn from the distribution of the person's own report outside these
         sets, whatever that person's record is; at most 1 - affected. The default, (1 - affected) / odds, is true for all
         channels. For records with disjoint S(x) it is 1 - affected.
+    base_rate : Fraction or float, optional
+        Probability 1 / D that the report of another person is drawn from the base distribution, whatever that person's record
+        is; between ``common_rate + (1 - affected) / odds`` and ``common_rate + 1 - affected``. The default is the smallest of
+        these numbers, or the largest for records with disjoint S(x).
 
     Raises
     ------
@@ -67,6 +71,7 @@ class TwoLevel:
     affected: Number
     odds: Number
     hiding_rate: Number | None = None
+    base_rate: Number | None = None
 
     def __post_init__(self) -> None:
         rate, affected = _fraction("common_rate", self.common_rate), _fraction("affected", self.affected)
@@ -83,7 +88,24 @@ class TwoLevel:
             hiding = _fraction("hiding_rate", self.hiding_rate)
             if not 0 <= hiding <= 1 - affected:
                 raise ValueError(f"hiding_rate must be in [0, 1 - affected], got {self.hiding_rate!r}")
-        for name, value in (("common_rate", rate), ("affected", affected), ("odds", odds), ("hiding_rate", hiding)):
+        base = rate + (1 - affected if hiding == 1 - affected else (1 - affected) / odds)
+        if self.base_rate is not None:
+            given, slack = _fraction("base_rate", self.base_rate), Fraction(CONSISTENT)
+            low, high = rate + (1 - affected) / odds, rate + 1 - affected
+            if not low * (1 - slack) <= given <= high * (1 + slack):
+                raise ValueError(
+                    "base_rate must be between common_rate + (1 - affected) / odds and common_rate + 1 - affected, got "
+                    f"{self.base_rate!r}"
+                )
+            base = min(max(given, low), high)
+        values = (
+            ("common_rate", rate),
+            ("affected", affected),
+            ("odds", odds),
+            ("hiding_rate", hiding),
+            ("base_rate", base),
+        )
+        for name, value in values:
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -120,7 +142,7 @@ class TwoLevel:
             raise ValueError(f"odds must be in [1, 1e260], got {odds!r}")
         scale = total + (e - 1) * members
         affected = apart * (e + 1) / scale
-        return cls(2 * apart / scale, affected, e, 1 - affected if members == apart else None)
+        return cls(2 * apart / scale, affected, e, 1 - affected if members == apart else None, total / scale)
 
     @classmethod
     def of_kinds(cls, kinds: Iterable[tuple[Number, ...]]) -> TwoLevel:
@@ -147,7 +169,8 @@ class TwoLevel:
         channels = [(probability, cls.of_sets(odds, *sets)) for probability, _, *sets in parts]
         affected = sum((p * Fraction(channel.affected) for p, channel in channels), Fraction(0))
         disjoint = all(size == difference for _, _, size, _, difference in parts)
-        return cls(2 * affected / (odds + 1), affected, odds, 1 - affected if disjoint else None)
+        base = sum((p * Fraction(channel.base_rate or 0) for p, channel in channels), Fraction(0))
+        return cls(2 * affected / (odds + 1), affected, odds, 1 - affected if disjoint else None, base)
 
     @classmethod
     def of_rows(cls, rows: Iterable[Iterable[Number]]) -> TwoLevel | None:
@@ -205,7 +228,7 @@ class TwoLevel:
 
     @classmethod
     def arbitrary(cls, epsilon: float) -> TwoLevel:
-        """Return the parameters (e^-epsilon, 1) that hold for all epsilon-private channels, of two levels or not.
+        """Return the parameters (2 / (e^epsilon + 1), 1) that hold for all epsilon-private channels, of two levels or not.
 
         Parameters
         ----------
@@ -223,8 +246,9 @@ class TwoLevel:
 
         Notes
         -----
-        The common rate 2 / (e^epsilon + 1) of [2]_ is larger. It was corrected by the erratum of that paper, because it does
-        not hold for all channels. The rate of [1]_, used here, does.
+        The divergence of the shuffled reports of any channel, the same for all people, is at most that of randomized response
+        (docs/proofs/shuffling.md, theorem 4). The rows need not be mixtures that contain the common distribution with this
+        rate: for them the rate is e^-epsilon [1]_, and the rate 2 / (e^epsilon + 1) of [2]_ was corrected by its erratum.
 
         References
         ----------
@@ -237,7 +261,17 @@ class TwoLevel:
             raise ValueError(f"epsilon must be in [0, {MAX_EPSILON:g}], got {epsilon!r}")
         with decimal.localcontext(_coins.CONTEXT) as context:
             odds = Fraction(Decimal(epsilon).exp().next_plus(context)) if epsilon > 0 else Fraction(1)
-        return cls(1 / odds, 1, odds)
+        return cls.binary(odds)
+
+    @property
+    def shared_rates(self) -> tuple[Fraction, Fraction]:
+        """Base probabilities, divided by D, of the reports that are in both sets S(x), and of those in none."""
+        odds, outside = Fraction(self.odds), 1 - Fraction(self.affected)
+        if odds == 1:
+            return Fraction(0), outside
+        base = Fraction(self.base_rate or 0) - Fraction(self.common_rate)
+        both = (outside - base) / (odds - 1)
+        return both, outside - odds * both
 
     @property
     def epsilon(self) -> float:

@@ -1,0 +1,182 @@
+"""Distribution of the likelihood ratios of one report: all that the accounting of shuffled reports uses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from .. import _coins
+from ._directed_rounding import UNIT, Floats
+from ._two_level import Number, TwoLevel
+from ._two_outcomes import TwoOutcomes
+
+MAX_PAIRS = 64  # pairs of rows with different ratios that are compared; for more, the law of any channel is used
+MAX_ATOMS = 1 << 14
+LAPLACE_ROUNDING = 2.0**-44  # more than the relative error of the masses and ratios, for epsilon up to 64
+UP, DOWN = 1 + 4 * UNIT, 1 - 4 * UNIT
+
+
+@dataclass(frozen=True, eq=False)
+class ReportLaw:
+    """Distribution of the ratios of two rows of a channel to a base measure that is below all rows.
+
+    At a draw from the base measure, the rows of two records have the densities ``first`` and ``second``. An atom is a set of
+    reports with the same two densities.
+
+    Attributes
+    ----------
+    masses : ndarray of float64, shape (atoms,)
+        Base measures of the atoms, rounded up.
+    first, second : ndarray of float64, shape (atoms,)
+        Ratios of the two rows to the base measure, rounded up and down.
+    rest : float
+        1 minus the base measure of all reports, rounded up.
+    levels : TwoLevel, optional
+        Parameters of the same law, for which the distribution of two counts gives another bound.
+    outcomes : TwoOutcomes, optional
+        The channel, if it has two reports. Its divergence is known exactly.
+    """
+
+    masses: Floats
+    first: Floats
+    second: Floats
+    rest: float
+    levels: TwoLevel | None = None
+    outcomes: TwoOutcomes | None = None
+
+    @classmethod
+    def of_atoms(cls, atoms: Iterable[tuple[Number, Number, Number]], levels: TwoLevel | None = None) -> ReportLaw:
+        """Return the law with exact atoms (base measure, ratio of the first row, ratio of the second row)."""
+        exact = [tuple(Fraction(number) for number in atom) for atom in atoms]
+        kept = [atom for atom in exact if atom[0] > 0]
+        rest = max(Fraction(0), 1 - sum((atom[0] for atom in kept), Fraction(0)))
+        return cls(
+            np.array([_coins.round_up(mass) for mass, _, _ in kept]),
+            np.array([_coins.round_up(ratio) for _, ratio, _ in kept]),
+            np.array([-_coins.round_up(-ratio) for _, _, ratio in kept]),
+            _coins.round_up(rest),
+            levels,
+        )
+
+    @classmethod
+    def of_two_level(cls, channel: TwoLevel) -> ReportLaw:
+        """Return the law of the worst pair of records of a channel with two levels of probability."""
+        odds, half = Fraction(channel.odds), Fraction(channel.common_rate) / 2
+        both, neither = channel.shared_rates
+        one = Fraction(1)
+        atoms = [(half, odds, one), (half, one, odds), (both, odds, odds), (neither, one, one)]
+        return cls.of_atoms(atoms, channel)
+
+    @classmethod
+    def of_outcomes(cls, p: Fraction, q: Fraction) -> ReportLaw:
+        """Return the law of one bit that is 1 with probability p for the first record and q < p for the second.
+
+        `outcomes` is for both orders of the records, the atoms are for this one.
+        """
+        pair = [(q, p / q, Fraction(1)), (1 - p, Fraction(1), (1 - q) / (1 - p))]
+        law = cls.of_atoms(pair)
+        return cls(law.masses, law.first, law.second, law.rest, outcomes=TwoOutcomes(p, q))
+
+    @classmethod
+    def of_laplace(cls, epsilon: float, cells: int) -> ReportLaw:
+        """Return a law above that of Laplace noise for the ends of an interval, in the convex order.
+
+        The law has a density in the ratio z from 1 to e^epsilon. The mass of a cell is split between its ends so that the mean
+        is the same.
+        """
+        i = np.arange(cells + 1)
+        half = epsilon / 2 / cells  # logarithm of the square root of the ratio of two ends
+        masses = math.tanh(half / 2) * np.exp(-epsilon / 2 - i * half)
+        masses[0] /= 2
+        masses[-1] = (math.tanh(half / 2) + 1) * math.exp(-epsilon) / 2
+        ratios, one = np.exp(2 * half * i), np.ones(len(i))
+        masses = np.tile(masses * (1 + LAPLACE_ROUNDING), 2)
+        first = np.concatenate([ratios * (1 + LAPLACE_ROUNDING), one])
+        second = np.concatenate([one, ratios * (1 - LAPLACE_ROUNDING)])
+        return cls(masses, first, second, -math.expm1(-epsilon / 2) * (1 + LAPLACE_ROUNDING))
+
+    @classmethod
+    def of_kinds(cls, kinds: Iterable[tuple[Number, ...]]) -> ReportLaw:
+        """Return the law of reports of several kinds: the probability of each, and the arguments of `TwoLevel.of_sets`."""
+        parts = []
+        for weight, odds, size, outputs, difference in kinds:
+            parts.append((weight, cls.of_two_level(TwoLevel.of_sets(odds, size, outputs, difference))))
+        return cls.mixture(parts)
+
+    @classmethod
+    def mixture(cls, parts: Sequence[tuple[Number, ReportLaw]]) -> ReportLaw:
+        """Return the law of a report of one of several kinds, which is drawn with given probabilities and is a part of it."""
+        weights = [_coins.round_up(Fraction(weight)) for weight, _ in parts]
+        laws = [law for _, law in parts]
+        return cls(
+            np.concatenate([law.masses * (weight * UP) for weight, law in zip(weights, laws, strict=True)]),
+            np.concatenate([law.first for law in laws]),
+            np.concatenate([law.second for law in laws]),
+            math.fsum(weight * law.rest for weight, law in zip(weights, laws, strict=True)) * UP,
+        )
+
+    def product(self, other: ReportLaw) -> ReportLaw | None:
+        """Return the law of a report of two independent parts; None if it has too many atoms."""
+        if len(self.masses) * len(other.masses) > MAX_ATOMS:
+            return None
+        return ReportLaw(
+            np.multiply.outer(self.masses, other.masses).ravel() * UP,
+            np.multiply.outer(self.first, other.first).ravel() * UP,
+            np.multiply.outer(self.second, other.second).ravel() * DOWN,
+            (self.rest + other.rest * max(0.0, 1 - self.rest)) * UP,
+        )
+
+    def among(self, row: int) -> ReportLaw:
+        """Return the law with one of the two rows as the base measure: all other people have the record of this row.
+
+        It is exact for these people, so it shows how much of an epsilon is due to the bound. The rows must have no report
+        outside the base measure, as those of finite channels.
+        """
+        base = (self.first, self.second)[row]
+        masses = self.masses * base
+        return ReportLaw(masses, self.first / base, self.second / base, max(0.0, 1 - math.fsum(masses)))
+
+
+def laws_of_rows(rows: Sequence[Sequence[Any]]) -> list[ReportLaw] | None:
+    """Return the laws of a finite channel, one for each ordered pair of rows with different ratios.
+
+    None if the ratios are not bounded, or if there are too many pairs. The base measure is the smallest entry of each column.
+    """
+    table = [[Fraction(entry) for entry in row] for row in rows]
+    totals = [sum(row) for row in table]
+    columns: dict[tuple[Fraction, ...], Fraction] = {}  # ratios to the base measure, and base measure
+    for column in zip(
+        *([entry / total for entry in row] for row, total in zip(table, totals, strict=True)), strict=True
+    ):
+        least = min(column)
+        if max(column) == 0:
+            continue
+        if least == 0:
+            return None
+        ratios = tuple(entry / least for entry in column)
+        columns[ratios] = columns.get(ratios, Fraction(0)) + least
+    if len(columns) == 2:
+        return [_of_two_columns(columns)]
+    pairs = set()
+    for i, j in permutations(range(len(table)), 2):
+        atoms: dict[tuple[Fraction, Fraction], Fraction] = {}
+        for ratios, mass in columns.items():
+            atoms[ratios[i], ratios[j]] = atoms.get((ratios[i], ratios[j]), Fraction(0)) + mass
+        if any(a != b for a, b in atoms):
+            pairs.add(frozenset((mass, *ratios) for ratios, mass in atoms.items()))
+        if len(pairs) > MAX_PAIRS:
+            return None
+    return [ReportLaw.of_atoms(sorted(atoms)) for atoms in pairs]
+
+
+def _of_two_columns(columns: dict[tuple[Fraction, ...], Fraction]) -> ReportLaw:
+    """Return the law of a channel of two reports. All of its rows are mixtures of those with the largest and smallest entry."""
+    (ratios, mass), _ = columns.items()
+    entries = [ratio * mass for ratio in ratios]
+    return ReportLaw.of_outcomes(max(entries), min(entries))

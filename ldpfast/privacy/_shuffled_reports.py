@@ -1,0 +1,139 @@
+"""Divergence of shuffled reports and its inverse, by the best bound for the laws of one report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from ._blanket import COARSE, FINE, MEDIUM, blanket_delta
+from ._report_law import ReportLaw
+from ._shuffled_counts import MAX_PEOPLE, ShuffledCounts
+from ._two_outcomes import GROUPS
+
+CLOSE = 1e-7  # relative distance of log delta from its target at which a search ends
+MAX_STEPS = 40
+NEAR_LARGEST = 1 - 1e-4  # share of the epsilon of one report, above which that is the result
+FAR = 1e100  # largest difference of ratios whose square is taken
+FEW_PEOPLE = 400  # whose reports outside of both sets are counted, too
+LEAST = 1e-300  # below it, logarithms of a delta are not compared
+
+Curve = Callable[[float], float]
+
+
+class ShuffledReports:
+    """n shuffled reports: an upper bound on the divergence, for all pairs of records with one of several laws.
+
+    The divergence of a law is that of a channel of two reports if it is one; else the smaller one of the blanket of the law
+    and, for two levels of probability, of the distribution of two counts.
+
+    Parameters
+    ----------
+    laws : tuple of ReportLaw
+        The laws of one report, of which one is the worst.
+    n : int
+        Number of reports.
+    largest : float
+        Epsilon of one report.
+    """
+
+    def __init__(self, laws: tuple[ReportLaw, ...], n: int, largest: float) -> None:
+        self.laws, self.n, self.largest = laws, min(n, MAX_PEOPLE), largest
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound on the divergence; 0 from the epsilon of one report on."""
+        if epsilon >= self.largest:
+            return 0.0
+        return min(1.0, max(self._delta_of(law, epsilon, FINE, GROUPS) for law in self.laws))
+
+    def quick_delta(self, epsilon: float) -> float:
+        """Return a bound that is up to about 0.1 % larger in epsilon, in less time, for a curve of hundreds of points."""
+        if epsilon >= self.largest:
+            return 0.0
+        return min(1.0, max(self._delta_of(law, epsilon, MEDIUM, GROUPS // 2) for law in self.laws))
+
+    def epsilon(self, delta: float) -> float:
+        """Return the smallest epsilon that is found for a delta, rounded up; that of one report if there is none below."""
+        spread = [float(law.masses @ np.minimum(np.abs(law.first - law.second), FAR) ** 2) for law in self.laws]
+        found, pending = 0.0, [self.laws[i] for i in np.argsort(spread)[::-1]]
+        while pending:  # the widest law first: for most of the others its epsilon is enough
+            law = pending[0]
+            found = max(found, self._epsilon_of(law, delta))
+            pending = [
+                law for law in pending[1:] if found < self.largest and self._delta_of(law, found, FINE, GROUPS) > delta
+            ]
+        return min(found, self.largest)
+
+    def _delta_of(self, law: ReportLaw, epsilon: float, fine: float, groups: int) -> float:
+        if law.outcomes is not None:
+            return law.outcomes.delta(self.n, epsilon, groups)
+        blanket = blanket_delta(law, self.n, epsilon, fine)
+        if law is not self.laws[0] or self._counts is None:
+            return blanket
+        return min(blanket, self._counts.delta(epsilon))
+
+    def _epsilon_of(self, law: ReportLaw, delta: float) -> float:
+        if law.outcomes is not None:
+            bit = law.outcomes  # a search with a few records of the others, and a check with all of them
+            return self._by_search(lambda e: bit.near(self.n, e), lambda e: bit.delta(self.n, e), delta)
+        found = self._by_search(
+            lambda e: blanket_delta(law, self.n, e, COARSE), lambda e: blanket_delta(law, self.n, e), delta
+        )
+        if law is self.laws[0] and self._counts is not None:
+            found = min(found, self._by_search(self._counts.delta, self._counts.delta, delta))
+        return found
+
+    @cached_property
+    def _counts(self) -> ShuffledCounts | None:
+        levels = self.laws[0].levels
+        if levels is None or (
+            levels.affected < 1 and self.n > FEW_PEOPLE
+        ):  # then the intervals of two numbers cost more
+            return None
+        return ShuffledCounts.of(levels, self.n)
+
+    def _by_search(self, cheap: Curve, curve: Curve, delta: float) -> float:
+        """Return an epsilon at which a curve is at most delta, near the smallest one.
+
+        Parameters
+        ----------
+        cheap : callable
+            Approximation of the curve, for a first guess.
+        curve : callable
+            Decreasing bound.
+        delta : float
+            Target.
+        """
+        from scipy.optimize import brentq
+
+        def excess(of: Curve, epsilon: float) -> float:
+            bound = of(epsilon) if epsilon < self.largest else 0.0
+            return math.log(max(bound, LEAST)) - math.log(delta)
+
+        if delta <= LEAST:
+            return self.largest
+        low, high, at = 0.0, self.largest, 0.0
+        if excess(cheap, 0.0) > 0:
+            at = float(brentq(lambda e: excess(cheap, e), 0.0, self.largest, xtol=1e-9 * self.largest, rtol=1e-4))
+        if at > NEAR_LARGEST * self.largest:
+            return self.largest
+        over = excess(curve, at)
+        if over <= 0 and at == 0:
+            return 0.0
+        low, high = (low, at) if over <= 0 else (at, high)
+        slope = 0.0
+        for _ in range(MAX_STEPS):  # secant steps in log delta; every epsilon with a nonpositive excess is a result
+            if -CLOSE < over <= 0 or high - low < 1e-12 * high:
+                break
+            if slope == 0:
+                step = min(high, at * 1.001)
+                slope = (excess(curve, step) - over) / (step - at) if step > at else -10 / at
+            following = at - (over + CLOSE / 2) / slope if slope < 0 else low
+            following = following if low < following < high else (low + high) / 2
+            previous, at = (at, over), following
+            over = excess(curve, at)
+            slope = (over - previous[1]) / (at - previous[0]) if at != previous[0] else slope
+            low, high = (low, at) if over <= 0 else (at, high)
+        return high
