@@ -28,7 +28,7 @@ QUICK_PEOPLE = (10_000, 1_000_000)
 EPSILONS = (1.0, 4.0)
 
 FORMULA = "any mechanism, closed form"
-ANY, BINARY, K_ARY = "any mechanism", "Warner, L2Ball, LinfBall", "k-ary response"
+ANY, BINARY, K_ARY = "any mechanism, L2Ball, LinfBall", "Warner", "k-ary response"
 OPTIMIZED, SYMMETRIC = "unary encoding, optimized", "unary encoding, symmetric"
 SUBSETS, CAP = "subset selection", "spherical cap (PrivUnit)"
 STYLES: dict[str, Style] = {

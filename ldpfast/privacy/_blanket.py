@@ -3,9 +3,9 @@
 The divergence at e = e^epsilon is at most the mean of (X_1 + ... + X_n)^+ / n, where X is the first ratio minus e times the
 second one at a draw from the base measure, and 0 with the rest of the probability (docs/proofs/shuffling.md, theorem 3). The
 law of X is tilted by e^(lambda X) so that its mean is about 0, and the values are split to multiples of a step with the same
-mean, which increases the result. The law of the sum of about sqrt(n) of them is a power of a Fourier transform, which is split again
-to a coarser grid and raised to the remaining power. Everything outside the two grids is bounded by Chernoff's inequality, and
-the errors of the transforms by the norms of their powers. All bounds are added.
+mean, which increases the result. The law of the sum of about sqrt(n) of them is a power of a Fourier transform, which is split
+again to a coarser grid and raised to the remaining power. Everything outside the two grids is bounded by Chernoff's inequality,
+and the errors of the transforms by the norms of their powers. All bounds are added.
 """
 
 from __future__ import annotations

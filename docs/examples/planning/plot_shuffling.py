@@ -14,10 +14,16 @@ from ldpfast.privacy import shuffled
 epsilon, delta = 2.0, 1e-8
 sizes = np.geomspace(1_000, 1_000_000, 10).astype(int)
 fig, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
-for mechanism, style in ((ldp.Warner(epsilon), "-"), (ldp.RandomizedResponse(20, epsilon), "--"), (epsilon, "-.")):
+lines = (
+    (epsilon, "-."),
+    (ldp.Laplace(0, 1, epsilon), ":"),
+    (ldp.Warner(epsilon), "-"),
+    (ldp.UnaryEncoding(20, epsilon), "--"),
+)
+for mechanism, style in (*lines, (ldp.RandomizedResponse(20, epsilon), (0, (1, 3)))):
     name = "every mechanism (bound)" if mechanism is epsilon else type(mechanism).__name__
     label = f"{name}, k = 20" if name == "RandomizedResponse" else name
-    ax.loglog(sizes, [shuffled(mechanism, int(n), delta).epsilon for n in sizes], style, label=label)
+    ax.loglog(sizes, [shuffled(mechanism, int(n), delta).epsilon for n in sizes], linestyle=style, label=label)
 ax.axhline(epsilon, color="gray", linestyle=":", label="one report without a shuffler")
 ax.set_xlabel("number of people whose reports are shuffled")
 ax.set_ylabel(f"epsilon of all reports together (delta = {delta:g})")
