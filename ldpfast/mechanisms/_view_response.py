@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,7 +12,6 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _check, _coins
 from .._core import privatize
@@ -209,20 +209,31 @@ class ViewLaw(Law):
 
     # Probabilities ----------------------------------------------------------------------------------------------------
 
-    def coin_of(self, view: Sequence[int]) -> _coins.ResponseCoin:
-        """Return the coin of a plain view of some questions."""
+    def coin_of(self, sizes: Sequence[int]) -> _coins.ResponseCoin:
+        """Return the coin of a plain view of questions with some numbers of answers."""
         if len(self.by_symbols) == 1:
             return next(iter(self.by_symbols.values()))
-        return self.by_symbols[math.prod(self.sizes[i] for i in view)]
+        return self.by_symbols[math.prod(sizes)]
 
     @cached_property
-    def kept(self) -> NDArray[Any]:
-        """Probabilities of keeping the true symbol of a plain view with two questions, fractions, shape (q, q)."""
-        q = len(self.sizes)
-        kept = np.zeros((q, q), object)
-        for i, j in combinations(range(q), 2):
-            kept[i, j] = kept[j, i] = kept_of(self.coin_of((i, j)))
-        return kept
+    def _kept(self) -> dict[tuple[int, int], Fraction]:
+        """Probabilities of keeping the true symbol of a plain view with two questions, by their numbers of answers."""
+        counts = Counter(self.sizes)
+        return {(a, b): kept_of(self.coin_of((a, b))) for a in counts for b in counts if a != b or counts[a] > 1}
+
+    @cached_property
+    def kept(self) -> Floats:
+        """The same as doubles by the questions, shape (questions, questions), with 0 on the diagonal."""
+        return self._by_questions(self._kept)
+
+    def _by_questions(self, values: dict[tuple[int, int], Fraction]) -> Floats:
+        """Return numbers for pairs of numbers of answers as a matrix by the questions, with 0 on the diagonal."""
+        numbers = sorted(set(self.sizes))
+        table = np.array([[float(values.get((a, b), 0)) for b in numbers] for a in numbers])
+        places = np.searchsorted(numbers, self.sizes)
+        found = table[np.ix_(places, places)]
+        np.fill_diagonal(found, 0.0)
+        return np.asarray(found)
 
     @property
     def flip_kept(self) -> Fraction:
@@ -236,26 +247,28 @@ class ViewLaw(Law):
         where c is the probability of keeping a symbol and D the sum of P c^2 over its views.
         """
         q, plain = len(self.sizes), self.design.plain
-        share = Fraction(self.design.share, SHARES)
-        kept = self.kept
-        if plain == 2:
-            probability = share / math.comb(q, 2)
-            total = [probability * sum(c * c for c in row) for row in kept]
-            weight = [[c / total[i] for c in row] for i, row in enumerate(kept)]
-            views = [[(probability, c) for j, c in enumerate(row) if j != i] for i, row in enumerate(kept)]
-        else:
-            c, probability = kept[0, 1], share * plain / q
-            weight = [[Fraction(0) if i == j else 1 / (c * probability) for j in range(q)] for i in range(q)]
-            views = [[(probability, c)]] * q
-        moments = []
-        for size, row, pairs in zip(self.sizes, weight, views, strict=True):
-            weights = [w for w in row if w] if plain == 2 else [max(row)]
-            second = [p * w * w for (p, _), w in zip(pairs, weights, strict=True)]
+        share, counts = Fraction(self.design.share, SHARES), Counter(self.sizes)
+        weights: dict[tuple[int, int], Fraction] = {}
+        moments = {}
+        for size in counts:
+            # The views of a question with so many answers: a probability, a coin and a weight for each kind of partner.
+            partners = {other: count - (other == size) for other, count in counts.items() if count > (other == size)}
+            if plain == 2:
+                views = {b: (share * count / math.comb(q, 2), self._kept[size, b]) for b, count in partners.items()}
+            else:
+                views = {0: (share * plain / q, kept_of(next(iter(self.by_symbols.values()))))}
+            total = sum((p * c * c for p, c in views.values()), Fraction(0))
             r = Fraction(1, size)
-            at_zero = sum(m * ((1 - c) * r * (1 - 2 * r) + r * r) for m, (_, c) in zip(second, pairs, strict=True))
-            slope = sum(m * c * (1 - 2 * r) for m, (_, c) in zip(second, pairs, strict=True))
-            moments.append([float(at_zero), float(slope)])
-        return ViewDebiasing(np.array([[float(w) for w in row] for row in weight]), np.array(moments))
+            at_zero = slope = Fraction(0)
+            for p, c in views.values():
+                second = p * (c / total) ** 2
+                at_zero += second * ((1 - c) * r * (1 - 2 * r) + r * r)
+                slope += second * c * (1 - 2 * r)
+            moments[size] = float(at_zero), float(slope)
+            for other in partners:
+                _, c = views.get(other) or views[0]
+                weights[size, other] = c / total
+        return ViewDebiasing(self._by_questions(weights), np.array([moments[size] for size in self.sizes]))
 
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         assert isinstance(decoding.debiasing, ViewDebiasing)
@@ -274,18 +287,11 @@ class ViewLaw(Law):
 
     def two_level(self) -> TwoLevel:
         q, share = len(self.sizes), Fraction(self.design.share, SHARES)
-        if self.design.plain == 2:
-            views = [
-                (Fraction(1, math.comb(q, 2)), self.sizes[i] * self.sizes[j]) for i, j in combinations(range(q), 2)
-            ]
-        else:
-            views = [
-                (Fraction(count, math.comb(q, self.design.plain)), k) for k, count in self._numbers_of_views().items()
-            ]
         kinds = []
-        for probability, k in views:
+        for k, count in self._numbers_of_views().items():
             kept = kept_of(self.by_symbols.get(k) or next(iter(self.by_symbols.values())))
-            kinds.append((share * probability, 1 + k * kept / (1 - kept), 1, k, 1))
+            probability = share * Fraction(count, math.comb(q, self.design.plain))
+            kinds.append((probability, 1 + k * kept / (1 - kept), 1, k, 1))
         if self.of_flip:
             odds = Fraction(self.of_flip.keep, self.of_flip.words_per_symbol)
             kinds.append((1 - share, odds, 1, self.of_flip.k, 1))
@@ -330,7 +336,7 @@ class ViewLaw(Law):
             probability = share / math.comb(len(self.sizes), size)
             for view in combinations(range(len(self.sizes)), size):
                 truth, k = self.symbols(kind, view, records)
-                kept = self.flip_kept if kind else kept_of(self.coin_of(view))
+                kept = self.flip_kept if kind else kept_of(self.coin_of([self.sizes[i] for i in view]))
                 for symbol in range(k):
                     code = sum(1 << i for i in view) | (kind | symbol << 8) << 8 * self.report.mask_bytes
                     columns[code] = [
@@ -354,7 +360,7 @@ class ViewLaw(Law):
                 truth, k = self.symbols(kind, view, records)
                 counts = np.zeros(k, np.int64)
                 np.add.at(counts, truth, asked[:, number])
-                coin = self.of_flip if kind else self.coin_of(view)
+                coin = self.of_flip if kind else self.coin_of([self.sizes[i] for i in view])
                 assert coin is not None
                 direct = coin.keep - coin.words_per_symbol
                 kept = heads(generator, counts, direct, (1 << coin.bits) - direct)

@@ -48,7 +48,7 @@ class PairTables:
         """Return the tables from the counts of the reports of a mechanism."""
         law: Any = recipe_of(mechanism).law
         report = law.report
-        return cls(report, law.kept.astype(np.float64), float(law.flip_kept), *report.split(state))
+        return cls(report, law.kept, float(law.flip_kept), *report.split(state))
 
     @property
     def sizes(self) -> tuple[int, ...]:

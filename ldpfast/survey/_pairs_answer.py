@@ -356,9 +356,6 @@ class PairsAnswer(Answer):
         ax.set_xlabel(f"in parentheses: 0 is in the {kind}\n{self._source_text()}")
         return ax
 
-    def _names(self) -> tuple[str, str]:
-        return "share", "answers"
-
 
 def _labels_of(column: QuestionColumn) -> tuple[Any, ...]:
     return (*column.labels, NO_ANSWER) if column.optional else column.labels
