@@ -30,8 +30,8 @@ void view_response_plan(view_response *p);
 privatize_fn privatize_view_response_u16;
 
 /* The three steps of it: write the view of each report, write the true symbol, and put a random symbol in its place. */
-void draw_views(const view_response *p, stream_key *key, uint64_t block, size_t n, uint8_t *reports);
+typedef void view_fn(const view_response *p, stream_key *key, uint64_t block, size_t n, uint8_t *reports);
+view_fn draw_views, respond_views;
 int encode_views(const view_response *p, const uint16_t *records, size_t n, uint8_t *reports);
-void respond_views(const view_response *p, stream_key *key, uint64_t block, size_t n, uint8_t *reports);
 
 #endif

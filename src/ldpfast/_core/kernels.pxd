@@ -231,11 +231,12 @@ cdef extern from "privatize/view_response.h" nogil:
         uint32_t number[256]
         uint64_t direct[64][64]
         uint64_t direct_flip
+    ctypedef void (*view_fn "view_fn *")(
+        const view_response *p, stream_key *key, uint64_t block, size_t n, uint8_t *reports) noexcept nogil
     void view_response_plan(view_response *p)
     privatize_fn privatize_view_response_u16
-    void draw_views(const view_response *p, stream_key *key, uint64_t block, size_t n, uint8_t *reports)
+    view_fn draw_views, respond_views
     int encode_views(const view_response *p, const uint16_t *records, size_t n, uint8_t *reports)
-    void respond_views(const view_response *p, stream_key *key, uint64_t block, size_t n, uint8_t *reports)
 
 
 cdef extern from "privatize/set_positions.h" nogil:

@@ -418,14 +418,7 @@ cdef class ViewResponse(Kernel):
 
     def ask_each(self, const uint8_t[:, ::1] keys, uint8_t[:, ::1] out) -> None:
         """Fill `out` with the views of reports, each drawn from its own key, and no answers."""
-        cdef stream_key k
-        cdef Py_ssize_t i
-        self.require_fit(keys, out)
-        with nogil:
-            for i in range(out.shape[0]):
-                key_open(&k, &keys[i, 0])
-                draw_views(&self.p, &k, 0, 1, &out[i, 0])
-            key_wipe(&k, sizeof(k))
+        self.draw_each(draw_views, keys, out)
 
     def encode_each(self, const uint16_t[:, ::1] x, uint8_t[:, ::1] out) -> None:
         """Write the true symbols of records into reports whose views are drawn."""
@@ -437,18 +430,19 @@ cdef class ViewResponse(Kernel):
 
     def respond_each(self, const uint8_t[:, ::1] keys, uint8_t[:, ::1] out) -> None:
         """Put random symbols in the place of true ones, each with the coins of its own key."""
+        self.draw_each(respond_views, keys, out)
+
+    cdef int draw_each(self, view_fn draw, const uint8_t[:, ::1] keys, uint8_t[:, ::1] out) except -1:
+        """Call a function for each report, with its own key."""
         cdef stream_key k
         cdef Py_ssize_t i
-        self.require_fit(keys, out)
+        if keys.shape[0] != out.shape[0] or keys.shape[1] != KEY_BYTES or out.shape[1] != <Py_ssize_t>self.report_items:
+            raise ValueError("keys and reports do not fit together")
         with nogil:
             for i in range(out.shape[0]):
                 key_open(&k, &keys[i, 0])
-                respond_views(&self.p, &k, 0, 1, &out[i, 0])
+                draw(&self.p, &k, 0, 1, &out[i, 0])
             key_wipe(&k, sizeof(k))
-
-    cdef int require_fit(self, const uint8_t[:, ::1] keys, uint8_t[:, ::1] out) except -1:
-        if keys.shape[0] != out.shape[0] or keys.shape[1] != KEY_BYTES or out.shape[1] != <Py_ssize_t>self.report_items:
-            raise ValueError("keys and reports do not fit together")
         return 0
 
 
