@@ -33,6 +33,13 @@ OTHER_ROWS = (
         "`estimation.RangeQueries`",
         "the error of a range grows with $\\log(k)$",
     ),
+    Decision(
+        "number",
+        70,
+        "its distribution: quantiles, shares, spikes",
+        "`estimation.Distribution`",
+        "no bins to choose; its limits hold for all populations",
+    ),
     Decision("unbounded", 10, "mean", "`estimation.TruncatedMean`", "a moment is declared instead"),
     Decision("unbounded", 20, "quantiles", "`estimation.MedianSGD`", "the order matters, not the size"),
     Decision("unbounded", 30, "about normal", "`estimation.GaussianMean`", "the error does not depend on the range"),

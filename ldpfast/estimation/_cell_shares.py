@@ -15,7 +15,7 @@ FUNCTIONS = 39  # of the basis of the logarithm of a smooth estimate
 PENALTIES: Floats = 10.0 ** np.arange(4.0, -7.0, -1.0)  # of the third differences of that logarithm
 FREE = 1e-2  # penalty of functions whose third differences are 0: normal shapes
 PILOT = (0.05, 0.002)  # pseudo-people of the pilot estimate, as shares of n
-PATH = (0.3, 0.05, 0.01, 0.002, 3e-4, 5e-5, 1e-5)  # pseudo-people of the candidates, as shares of n
+PATH = (0.3, 0.05, 0.01, 0.002, 3e-4, 4e-5)  # pseudo-people of the candidates, as shares of n
 TARGET_FLOOR = 0.3  # share of the uniform distribution in what pseudo-people follow, times the root of n
 HOPELESS = 12.0  # distance from the best score from which on fewer pseudo-people are not tried
 STEPS = 40  # at most, of Newton's method
@@ -189,7 +189,7 @@ def estimated_shares(likelihood: CellLikelihood) -> Floats:
         for share in PILOT:
             pilot = path.maximum(share * n, pilot)
         likelihood.weigh(0.9 * pilot + 0.1 * target)
-        smooth = smooth_shares(likelihood, smooth.penalty * np.array([10.0, 1.0, 0.1]), smooth.coefficients)
+        smooth = smooth_shares(likelihood, np.array([smooth.penalty]), smooth.coefficients)
         target = target_of(smooth, n)
     path, p = PseudoPeople(likelihood, target), target
     candidates = [smooth.shares]

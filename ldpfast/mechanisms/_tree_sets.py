@@ -22,6 +22,9 @@ from ._moments import Moments, Number
 from ._projective_space import Geometry
 from ._tree_level import CodedLevel, TreeLevel
 
+LARGE_ORDER = 32  # of a field from which on a table of all nodes and codes is faster than sums over hyperplanes
+MAX_ENTRIES = 1 << 20  # of such a table
+
 if TYPE_CHECKING:
     from numpy.random import Generator
 
@@ -194,6 +197,14 @@ def _kernel(space: Geometry, coin: _coins.SetCoin) -> ProjectiveResponse:
     return space.kernel(space.points, coin)
 
 
+@lru_cache(maxsize=8)
+def _memberships(level: ProjectiveLevel) -> NDArray[np.bool_]:
+    """Return which codes are on the hyperplane of each node, shape (nodes, codes)."""
+    found = level.matches(np.arange(level.nodes))
+    found.flags.writeable = False
+    return found
+
+
 @dataclass(frozen=True)
 class ProjectiveLevel(SetLevel):
     """A level with projective geometry response: each node is a point of a projective space.
@@ -222,6 +233,8 @@ class ProjectiveLevel(SetLevel):
         return line_moments(self.space, self.coin.inside, self.coin.outside)
 
     def hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self.space.order >= LARGE_ORDER and self.nodes * self.codes <= MAX_ENTRIES:
+            return np.asarray(_memberships(self) @ counts)
         return self.space.hits(counts, int(self.points.max()) + 1)[self.points]
 
     def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:

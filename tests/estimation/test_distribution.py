@@ -146,6 +146,7 @@ def test_the_basis_is_orthonormal_and_its_penalties_are_those_of_third_differenc
 # Linear estimate ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.claim("The limits of a distribution are for an estimate that is unbiased for every population.", "Estimates")
 @each("mechanism", [m for m in MECHANISMS if m.k * m.report.k < 1 << 17], ids=repr)
 def test_the_linear_estimate_is_unbiased_for_every_population(mechanism):
     """From expected counts, it is the truth, whatever the weights are: for a smooth one, for spikes and for one value."""
@@ -226,6 +227,7 @@ def test_integers_have_cells_of_their_own():
     assert_same_estimate(estimate, same)
 
 
+@pytest.mark.claim("The estimate of a distribution is a distribution: its function ascends from 0 to 1.", "Estimates")
 @each("n", [1, 2, 5, 30, 1000])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_every_estimate_is_a_distribution(n):

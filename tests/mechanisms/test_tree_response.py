@@ -180,6 +180,16 @@ def test_reports_have_the_probabilities_of_the_channel(mechanism):
         assert_counts(counts, n, rows[x], detects=0.009, alpha=ALPHA / 3)
 
 
+@pytest.mark.parametrize("nodes, epsilon", [(256, 4.0), (256, 3.0), (1000, 4.0)])
+def test_hits_of_nodes_are_the_sums_over_their_hyperplanes(nodes, epsilon):
+    """By a table for large fields and few nodes, else by sums over the hyperplanes of all points."""
+    (level,) = TreeResponse(nodes, epsilon, branching=nodes).levels
+    counts = np.random.default_rng(1).integers(0, 1 << 40, level.codes)
+    expected = level.space.hits(counts, level.space.points)[level.points]
+    np.testing.assert_array_equal(level.hits(counts), expected)
+    assert level.hits(counts).dtype == np.int64
+
+
 def test_each_level_has_the_response_with_the_smallest_variance():
     """Projective geometry response for large levels with shares of nodes, except where another one is within 1 %."""
     for k, epsilon, branching, method in (
