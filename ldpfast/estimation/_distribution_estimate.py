@@ -125,8 +125,8 @@ class DistributionEstimate(Estimate[Floats]):
     --------
     >>> import numpy as np
     >>> from ldpfast.estimation import distribution
-    >>> x = np.random.default_rng(1).gamma(2, 10, 100_000)
-    >>> estimate = distribution(x, 0, 120, 1.0, rng=1, clip=True)
+    >>> x = np.random.default_rng(1).gamma(2, 10, 100_000).clip(0, 120)
+    >>> estimate = distribution(x, 0, 120, 1.0, rng=1)
     >>> low, high = estimate.cdf(30).interval()
     >>> bool(low < np.mean(x <= 30) < high)
     True

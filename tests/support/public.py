@@ -216,6 +216,7 @@ def instances() -> list[Any]:
         problems[5].mean_squared_error(),
         estimates[1].project(),
         estimates[6].region(),
+        estimates[-1].cdf([0.2, 0.5]),
         *(model() for model in models),
         *(_fitted(model(random_state=1), bits) for model in models),
         binary.channel(),
