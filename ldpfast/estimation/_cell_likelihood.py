@@ -175,7 +175,7 @@ class ShareReports(LevelReports):
 
     def __post_init__(self) -> None:
         half = np.arange(self.k) // self.level.span % 2 if self.level.signed else np.zeros(self.k)
-        self.signs = 1.0 - 2.0 * half
+        self.signs = np.asarray(1.0 - 2.0 * half, np.float64)
         self.weigh(np.full(self.k, 1 / self.k))
 
     def seen(self, x: Floats) -> Floats:

@@ -146,7 +146,9 @@ def test_the_basis_is_orthonormal_and_its_penalties_are_those_of_third_differenc
 # Linear estimate ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.claim("The limits of a distribution are for an estimate that is unbiased for every population.", "Estimates")
+@pytest.mark.claim(
+    "The limits of a distribution are for an estimate that is unbiased for every population.", "Estimates"
+)
 @each("mechanism", [m for m in MECHANISMS if m.k * m.report.k < 1 << 17], ids=repr)
 def test_the_linear_estimate_is_unbiased_for_every_population(mechanism):
     """From expected counts, it is the truth, whatever the weights are: for a smooth one, for spikes and for one value."""
