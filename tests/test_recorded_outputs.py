@@ -20,11 +20,11 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import central, estimation, privacy
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Pairs, Repeated, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Pairs, Repeated, Several, Together, YesNo
 
 from .cards import CARDS
 from .support.cases import each
-from .support.machine_records import labels, numbers, rows
+from .support.machine_records import labels, numbers, rows, ticks
 
 RECORD = Path(__file__).with_name("recorded_outputs.json")
 RUN = "python -m tests.test_recorded_outputs"
@@ -180,6 +180,14 @@ SURVEY_QUESTIONS: dict[str, Any] = {
     "many": Choice(90, optional=True),
     "both": Cross("number", "many"),
 }
+SET_QUESTIONS: dict[str, Any] = {
+    "ticks": Several(12, most=3, optional=True),
+    "yes": YesNo(),
+    "pairs": Together("ticks"),
+    "number": Mean(-4, 4),
+    "both": Cross("ticks", "number"),
+    "whole": Several(12, column="ticks"),
+}
 
 
 PAIR_QUESTIONS: dict[str, Any] = {
@@ -196,6 +204,7 @@ def of_survey(questions: dict[str, Any], answers: int, personal: bool) -> str:
     """Return the reports and counts of a survey."""
     survey, n = ldp.Survey(questions, 3.0, answers=answers), 20_000
     people = {
+        "ticks": ticks(n, 12, 3),
         "number": numbers(n),
         "bin": numbers(n, 2),
         "yes": labels(n, 2),
@@ -228,6 +237,11 @@ def computed() -> dict[str, Callable[[], str]]:
     }
     made |= {"Survey of pairs": lambda: of_survey(PAIR_QUESTIONS, 2, False)}
     made |= {"Survey of pairs PersonKeys": lambda: of_survey(PAIR_QUESTIONS, 2, True)}
+    made |= {
+        f"Survey of sets {answers}{' PersonKeys' * own}": lambda m=answers, own=own: of_survey(SET_QUESTIONS, m, own)
+        for answers in (1, 2)
+        for own in (False, True)
+    }
     made["Repeated"] = of_rounds
     made["privacy.audit"] = lambda: digest(
         rounded(privacy.audit(ldp.RandomizedResponse(3, 1.0), 0, 1, 20_000, rng=SEED))

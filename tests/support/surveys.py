@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Pairs, Survey, SurveyQuestion, Text, YesNo
+from ldpfast.mechanisms import SetSelection
+from ldpfast.survey import (
+    Choice,
+    Cross,
+    Histogram,
+    Mean,
+    Pairs,
+    Several,
+    Survey,
+    SurveyQuestion,
+    Text,
+    Together,
+    YesNo,
+)
 
 from .internals.kernels import ROWS, StreamId, stream
 from .internals.survey import column_of, shares
@@ -62,6 +77,24 @@ def pairs(optional: bool = False) -> dict[str, SurveyQuestion]:
     return {**bits, **asked, "bits": Pairs(*bits), "all": Pairs("bit 0", *asked), "age": Mean(0, 100)}
 
 
+SYMPTOMS = ("fever", "cough", "rash", "ache", "chills", "nausea", "fatigue", "dizziness", "cramps", "itch")
+
+
+def sets(optional: bool = False) -> dict[str, SurveyQuestion]:
+    """Return sets of options, their pairs, and their tables with symbols, means, and other sets."""
+    return {
+        "symptoms": Several(SYMPTOMS, most=2, optional=optional),
+        "region": Choice(REGIONS, optional=optional),
+        "all symptoms": Several(SYMPTOMS, most=3, optional=optional, column="symptoms"),
+        "pairs": Together("all symptoms"),
+        "age": Mean(0, 100, optional=optional),
+        "symptoms and age": Cross("symptoms", "age"),
+        "region and symptoms": Cross("region", "all symptoms"),
+        "two sets": Cross("symptoms", "all symptoms"),
+        "three": Cross("region", "symptoms", "age"),
+    }
+
+
 WORDS = ("a", "b", "ca", "", "ac")
 
 
@@ -79,8 +112,12 @@ def people(n: int, seed: int = 1, missing: float = 0.0) -> dict[str, np.ndarray]
     gone = {name: rng.random(n) < missing for name in found} if missing else {}
     rng = np.random.default_rng([seed, 1])
     found["word"] = np.array(WORDS, object)[rng.choice(5, n, p=[0.5, 0.2, 0.15, 0.1, 0.05])]
+    rng = np.random.default_rng([seed, 2])
+    ticks = [rng.choice(SYMPTOMS, rng.integers(3), replace=False) for _ in range(n)]
+    found["symptoms"] = np.array([";".join(own) for own in ticks], object)
     if not missing:
         return found
+    gone["symptoms"] = rng.random(n) < missing
     gone["word"] = rng.random(n) < missing
     return {name: np.where(gone[name], None, values.astype(object)) for name, values in found.items()}
 
@@ -101,6 +138,10 @@ SURVEYS = {
     "optional texts": Survey(texts(True), 9.0, answers=3),
     "pairs": Survey(pairs(), 2.0, weights={"bit 1": 0, "bit 2": 0, "bits": 2, "all": 3}),
     "optional pairs": Survey(pairs(True), 9.0, answers=3),
+    "sets": Survey(sets(), 1.0),
+    "optional sets": Survey(
+        {**sets(True), "all symptoms": Several(SYMPTOMS, 3, optional=True, column="symptoms")}, 9.0, answers=2
+    ),
     "steps at a large epsilon": Survey({"age": Mean(0, 100, resolution=4), "smoker": YesNo()}, 9.0),
 }
 
@@ -154,7 +195,8 @@ class Twin:
             records: Any = None
             for place, part in enumerate(parts):
                 declared: Any = survey.questions[part]
-                column = declared.column or part
+                options: Any = survey.questions[declared.of] if isinstance(declared, Together) else declared
+                column = options.column or (declared.of if isinstance(declared, Together) else part)
                 rounding = words(key, *rounding_stream(place, block), len(asked), np.uint64)
                 if isinstance(declared, Mean) and not isinstance(mechanism, ldp.Laplace | ldp.Window):
                     self.used.append((key, f"rounding {place}", block))
@@ -165,12 +207,19 @@ class Twin:
                 if isinstance(mechanism, ldp.Laplace | ldp.Window):
                     records = np.array([value(declared, cell) for cell in cells], np.float64)
                     continue
-                symbols = np.array([symbol(declared, cell, int(u)) for cell, u in zip(cells, rounding, strict=True)])
-                if isinstance(question, Pairs):
-                    rows_of_symbols = [] if records is None else list(records.T)
-                    records = np.stack([*rows_of_symbols, symbols], axis=-1).astype(np.uint16)
+                if isinstance(options, Several):
+                    own, k = zip(*(positions(options, cell, declared is not options) for cell in cells), strict=True)
+                    records = joined(records, own, k[0])
                     continue
-                records = symbols if records is None else records * declared.k + symbols
+                symbols = [[symbol(declared, cell, int(u))] for cell, u in zip(cells, rounding, strict=True)]
+                if isinstance(question, Pairs):
+                    records = symbols if records is None else [a + b for a, b in zip(records, symbols, strict=True)]
+                    continue
+                records = joined(records, symbols, declared.k)
+            if isinstance(records, list):
+                is_row = isinstance(mechanism, SetSelection) or isinstance(question, Pairs)
+                records = np.array(records, np.uint16 if is_row else np.int64)
+                records = records if is_row else records[:, 0]
             if records.ndim == 1 and not isinstance(mechanism, ldp.Laplace | ldp.Window):
                 records = records.astype(mechanism.domain.dtype)
             kernel = mechanism._recipe.kernel
@@ -198,6 +247,29 @@ class Twin:
                 left[i] -= 1
             found.append(rows)
         return found
+
+
+def joined(before: list[list[int]] | None, own: Sequence[list[int]], k: int) -> list[list[int]]:
+    """Return positions in the table of some questions and of one more, whose positions are below k."""
+    if before is None:
+        return list(own)
+    return [[a * k + b for a in first for b in more] for first, more in zip(before, own, strict=True)]
+
+
+def positions(question: Several, cell: str | None, are_pairs: bool) -> tuple[list[int], int]:
+    """Return the positions of the options in a text or of their pairs, with fillers, and the number of all positions."""
+    labels = list(range(question.options)) if isinstance(question.options, int) else list(question.options)
+    ticked = sorted(list(map(str, labels)).index(label) for label in (cell or "").split(";") if label)
+    numbers, most, places = ticked, question.most or len(labels), list(range(len(labels)))
+    if are_pairs:
+        places = [*itertools.combinations(range(len(labels)), 2)]
+        numbers = [places.index(pair) for pair in itertools.combinations(ticked, 2)]
+        most = most * (most - 1) // 2
+    k = len(places)
+    fillers = list(range(k, k + most))
+    if cell is None:
+        return [*fillers[:-1], k + most], k + most + 1
+    return [*numbers, *fillers][:most], k + most + question.optional
 
 
 def row_of(question: Text, cell: str | None) -> list[int]:

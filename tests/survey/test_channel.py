@@ -9,10 +9,11 @@ from functools import lru_cache
 
 import pytest
 
-from ldpfast.mechanisms import RandomizedResponse, SubsetSelection
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
+from ldpfast.mechanisms import RandomizedResponse, SetSelection, SubsetSelection
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Several, Survey, Together, YesNo
 
 from ..support.cases import each
+from ..support.surveys import joined, positions
 
 SURVEYS = [
     Survey({"a": YesNo(), "b": Choice(3), "x": Cross("a", "b")}, 1.0),
@@ -21,6 +22,13 @@ SURVEYS = [
     Survey({"a": Mean(0, 4), "b": Mean(0, 4, optional=True), "x": Cross("a", "b")}, 1.5, answers="all"),
     Survey({"a": Mean(0, 4), "b": YesNo(), "c": Mean(0, 4, optional=True), "x": Cross("c", "a", "b")}, 1.5),
 ]
+SET_SURVEYS = [
+    Survey({"s": Several(8, most=2), "b": Mean(0, 4), "x": Cross("b", "s")}, 1.0),
+    Survey({"s": Several(6, most=2), "y": YesNo(), "t": Together("s"), "x": Cross("y", "s")}, 2.0),
+    Survey({"s": Several(10, 2, optional=True), "y": YesNo(optional=True), "x": Cross("s", "y")}, 9.0, answers=2),
+    Survey({"s": Several(8, 2), "r": Several(5, 1, optional=True), "x": Cross("s", "r")}, 9.0, answers="all"),
+]
+SETS = [None, "", "0", "2", "0;1", "1;2"]
 CELLS = {
     YesNo: [False, True],
     Choice: [0, 1, 2],
@@ -120,6 +128,91 @@ def test_decoded_reports_are_unbiased_for_every_record(survey):
                 sum(p for code, p in report.items() if j in symbols(mechanism, code)) for j in range(mechanism.k)
             ]
             assert [zero + (one - zero) * float(p) for p in supported] == pytest.approx(truth, abs=1e-9)
+
+
+# Sets of options -------------------------------------------------------------------------------------------------------
+
+
+def laws_of_set_cells(survey, part, record):
+    """Return the positions that a part of a table can have, each with its probability, and their number."""
+    question = survey.questions[part]
+    if isinstance(question, Several):
+        own, k = positions(question, record[part], False)
+        return [(own, Fraction(1))], k
+    law = law_of_symbol(question, record[part])
+    return [([symbol], p) for symbol, p in enumerate(law) if p], question.k
+
+
+def law_of_set_report(survey, name, record):
+    """Return the probability of each possible report to a question about sets, and the shares of its positions."""
+    question, mechanism = survey.questions[name], survey.mechanisms[name]
+    law = mechanism._recipe.law
+    if isinstance(question, Together):
+        own, k = positions(survey.questions[question.of], record[question.of], True)
+        records = [(own, Fraction(1))]
+    else:
+        parts, records, k = question.parts if isinstance(question, Cross) else [name], [([0], Fraction(1))], 1
+        for part in parts:
+            cells, more = laws_of_set_cells(survey, part, record)
+            records = [(joined([first], [own], more)[0], p * w) for first, p in records for own, w in cells]
+            k *= more
+    shares = [sum((w for own, w in records if j in own), Fraction(0)) for j in range(k)]
+    design, coin = law.design, mechanism._coin
+    inside = Fraction(coin.heads, (1 << 64) * design.inside)
+    outside = Fraction((1 << 64) - coin.heads, (1 << 64) * (design.outputs - design.inside))
+    report = {}
+    for chosen in itertools.combinations(range(k), design.size):
+        counts = [(len(set(own).intersection(chosen)), w) for own, w in records]
+        report[chosen] = sum(w * (inside if c >= design.threshold else outside) for c, w in counts)
+    return report, shares
+
+
+def set_records(survey):
+    """Return records with each possible cell of every column."""
+    declared = survey._recipe.declared
+    cells = []
+    for name in declared:
+        question = survey.questions[name]
+        if isinstance(question, Several):
+            known = [cell for cell in SETS if cell is None or cell.count(";") < question.most]
+            cells.append([cell for cell in known if cell is not None or question.optional])
+        elif not isinstance(question, Together):
+            cells.append(CELLS[type(question)] + ([None] if question.optional else []))
+        else:
+            cells.append([None])
+    return [dict(zip(declared, row, strict=True)) for row in itertools.product(*cells)]
+
+
+@each("survey", SET_SURVEYS, ids=lambda survey: f"{len(survey.questions)} questions, {survey.answers} answers")
+def test_the_loss_of_answers_about_sets_is_at_most_the_guarantee(survey):
+    """Every report has one of two probabilities for all sets, whose ratio is that of the integers of the coin."""
+    worst = {}
+    for name, mechanism in survey.mechanisms.items():
+        if isinstance(mechanism, SetSelection):
+            laws = [law_of_set_report(survey, name, record) for record in set_records(survey)]
+            assert all(sum(report.values()) == 1 for report, _shares in laws)
+            worst[name] = max(
+                max(x[0][chosen] for x in laws) / min(x[0][chosen] for x in laws) for chosen in laws[0][0]
+            )
+            design, heads = mechanism._recipe.law.design, mechanism._coin.heads
+            odds = Fraction(heads * (design.outputs - design.inside), ((1 << 64) - heads) * design.inside)
+            assert worst[name] == odds  # a coin that is off by one unit has another
+            line = mechanism._recipe.law.moments
+            for report, shares in laws:
+                seen = [sum(p for chosen, p in report.items() if j in chosen) for j in range(len(shares))]
+                assert [(p - line.other) / (line.own - line.other) for p in seen] == shares
+        else:
+            worst[name] = ratio_of_integers(mechanism)
+    total = max(math.prod(worst[name] for name in asked) for asked in itertools.combinations(worst, survey.answers))
+    assert math.log(total) <= survey.guarantee.epsilon * (1 + 1e-15) <= survey.epsilon * (1 + 1e-15)
+    assert math.log(total) == pytest.approx(survey.guarantee.epsilon, abs=1e-12)
+
+
+def test_surveys_of_sets_have_reports_of_codes_and_of_bits():
+    sizes = {
+        (m.size > 1, m.threshold > 1) for s in SET_SURVEYS for m in s.mechanisms.values() if isinstance(m, SetSelection)
+    }
+    assert sizes == {(False, False), (True, False), (True, True)}
 
 
 def test_small_surveys_have_both_mechanisms():

@@ -21,7 +21,7 @@ from ..support import surveys
 from ..support.cases import each
 from ..support.client_vectors import vectors
 from ..support.internals.shared import described
-from ..test_recorded_outputs import PAIR_QUESTIONS, SURVEY_QUESTIONS
+from ..test_recorded_outputs import PAIR_QUESTIONS, SET_QUESTIONS, SURVEY_QUESTIONS
 
 ROOT = Path(__file__).parents[2]
 EPSILON, N = 12.0, 4000
@@ -140,7 +140,7 @@ def test_it_is_in_the_surveys_that_a_slow_twin_answers(stem, card):
 @each_card
 def test_it_is_in_the_survey_whose_outputs_are_recorded(stem, card):
     """Texts have a recorded sketch."""
-    assert card.question in classes(SURVEY_QUESTIONS | PAIR_QUESTIONS) or stem == "text"
+    assert card.question in classes(SURVEY_QUESTIONS | PAIR_QUESTIONS) | classes(SET_QUESTIONS) or stem == "text"
 
 
 def test_every_encoding_is_on_the_page_of_the_proof():
