@@ -80,6 +80,9 @@ def ratio_of_integers(mechanism):
     coin = mechanism._coin
     if isinstance(mechanism, RandomizedResponse):
         return Fraction(coin.keep, coin.words_per_symbol)
+    if isinstance(mechanism, SetSelection):
+        design = mechanism._recipe.law.design
+        return Fraction(coin.heads * (design.outputs - design.inside), ((1 << 64) - coin.heads) * design.inside)
     size, k = mechanism.size, mechanism.k
     return Fraction(coin.heads * (k - size), ((1 << 64) - coin.heads) * size)
 
@@ -186,23 +189,21 @@ def set_records(survey):
 @each("survey", SET_SURVEYS, ids=lambda survey: f"{len(survey.questions)} questions, {survey.answers} answers")
 def test_the_loss_of_answers_about_sets_is_at_most_the_guarantee(survey):
     """Every report has one of two probabilities for all sets, whose ratio is that of the integers of the coin."""
-    worst = {}
+    worst = {name: ratio_of_integers(mechanism) for name, mechanism in survey.mechanisms.items()}
     for name, mechanism in survey.mechanisms.items():
-        if isinstance(mechanism, SetSelection):
-            laws = [law_of_set_report(survey, name, record) for record in set_records(survey)]
-            assert all(sum(report.values()) == 1 for report, _shares in laws)
-            worst[name] = max(
-                max(x[0][chosen] for x in laws) / min(x[0][chosen] for x in laws) for chosen in laws[0][0]
-            )
-            design, heads = mechanism._recipe.law.design, mechanism._coin.heads
-            odds = Fraction(heads * (design.outputs - design.inside), ((1 << 64) - heads) * design.inside)
-            assert worst[name] == odds  # a coin that is off by one unit has another
-            line = mechanism._recipe.law.moments
-            for report, shares in laws:
-                seen = [sum(p for chosen, p in report.items() if j in chosen) for j in range(len(shares))]
-                assert [(p - line.other) / (line.own - line.other) for p in seen] == shares
-        else:
-            worst[name] = ratio_of_integers(mechanism)
+        if not isinstance(mechanism, SetSelection):
+            continue
+        laws = [law_of_set_report(survey, name, record) for record in set_records(survey)]
+        ratios = (max(column) / min(column) for column in zip(*(report.values() for report, _ in laws), strict=True))
+        assert max(ratios) == worst[name]  # a coin that is off by one unit has another
+        moments = mechanism._recipe.law.moments
+        for report, shares in laws:
+            assert sum(report.values()) == 1
+            seen = [Fraction(0)] * len(shares)
+            for chosen, p in report.items():
+                for j in chosen:
+                    seen[j] += p
+            assert [(p - moments.other) / (moments.own - moments.other) for p in seen] == shares
     total = max(math.prod(worst[name] for name in asked) for asked in itertools.combinations(worst, survey.answers))
     assert math.log(total) <= survey.guarantee.epsilon * (1 + 1e-15) <= survey.epsilon * (1 + 1e-15)
     assert math.log(total) == pytest.approx(survey.guarantee.epsilon, abs=1e-12)
