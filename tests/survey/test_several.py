@@ -9,12 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import binom
 
 import ldpfast as ldp
 from ldpfast.files import FileTable
 from ldpfast.mechanisms import SetSelection
 from ldpfast.reports import Counted, recipe_of
-from ldpfast.results import ClippedWarning
+from ldpfast.results import Binomial, ClippedWarning, Debiasing
 from ldpfast.survey import (
     Choice,
     Cross,
@@ -468,3 +469,91 @@ def test_plans_are_upper_bounds_of_the_standard_errors():
 def test_text_questions_stay_as_they_are():
     with pytest.raises(ValueError, match="got the Text 'word'"):
         Survey({"word": Text(3), "smokes": YesNo(), "c": Cross("word", "smokes")}, 1.0)
+
+
+# Targets --------------------------------------------------------------------------------------------------------------
+
+
+def variance_of_nobody(questions, epsilon, name):
+    """Return n x variance of a share of 0, by the mechanism that the survey has for a question."""
+    mechanism = Survey(questions, epsilon, weights={other: int(other == name) for other in questions}).mechanisms[name]
+    return float(np.ravel(recipe_of(mechanism).law.line.variance(0.0))[0])
+
+
+@pytest.mark.parametrize(
+    "k, epsilon, target",
+    [
+        (20, 0.25, 179),
+        (20, 1.0, 8.5),
+        (20, 2.0, 1.01),
+        (20, 4.0, 0.064),
+        (100, 1.0, 11.4),
+        (100, 2.0, 1.95),
+        (1000, 1.0, 12.1),
+    ],
+)
+def test_variances_of_rare_options(k, epsilon, target):
+    assert variance_of_nobody({"s": Several(k, most=3)}, epsilon, "s") == pytest.approx(target, rel=0.01)
+
+
+@pytest.mark.parametrize("epsilon, target", [(1.0, 11.8), (2.0, 2.1), (4.0, 0.123)])
+def test_variances_of_rare_pairs(epsilon, target):
+    asked = {"s": Several(20, most=3), "t": Together("s")}
+    assert variance_of_nobody(asked, epsilon, "t") == pytest.approx(target, rel=0.02)
+
+
+@pytest.mark.parametrize("answers, epsilon, target", [(2, 1.0, 10.3), (2, 4.0, 0.072), (4, 1.0, 11.2)])
+def test_variances_of_rare_cells(answers, epsilon, target):
+    asked = {"s": Several(20, most=3), "y": Choice(answers), "c": Cross("s", "y")}
+    assert variance_of_nobody(asked, epsilon, "c") == pytest.approx(target, rel=0.01)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_squared_errors_are_the_variances(epsilon):
+    """Of 20 options, 190 pairs and 40 cells, for people who were drawn from a population: within 2 % of the exact ones."""
+    asked = {"s": Several(20, most=3), "y": YesNo(), "t": Together("s"), "c": Cross("s", "y")}
+    survey = Survey(asked, epsilon, weights={"y": 0})
+    rng = np.random.default_rng(1)
+    kinds = np.zeros((200, 20), bool)  # of people, whose numbers are drawn
+    for row in kinds:
+        row[rng.choice(20, rng.integers(4), replace=False, p=np.arange(1, 21) / 210)] = True
+    yes = rng.random(200) < 0.3
+    truth = {
+        "s": kinds.mean(axis=0),
+        "t": (kinds.T.astype(int) @ kinds / 200)[np.triu_indices(20, 1)],
+        "c": np.stack([(kinds & ~yes[:, np.newaxis]).mean(axis=0), (kinds & yes[:, np.newaxis]).mean(axis=0)], axis=1),
+    }
+    people = rng.integers(0, 200, 1_200_000)
+    keys = ldp.PersonKeys(bytes(32), np.arange(len(people)))
+    groups = survey.run(
+        {"s": kinds[people], "y": yes[people], "group": np.arange(len(people)) // 3000}, by="group", rng=keys
+    )
+    for name, share in truth.items():
+        answers = [result[name].pairs if name == "t" else result[name] for result in groups.values()]
+        line = recipe_of(survey.mechanisms[name]).law.line
+        found = [answer.n * (answer.value - share) ** 2 / line.variance(share) for answer in answers]
+        # The mean of 400 x 20 squares or more, with a standard deviation of 1.5 each.
+        assert np.mean(found) == pytest.approx(1, abs=0.02 if name != "s" else 0.05), name
+
+
+@pytest.mark.long
+def test_intervals_of_options_cover():
+    """Exactly, by Clopper and Pearson: at least 95 %, and not much more with many people."""
+    for (k, most), epsilon, n in itertools.product(
+        [(20, 3), (100, 3), (20, 20)], [0.5, 1.0, 2.0, 4.0], [200, 1000, 10_000]
+    ):
+        survey = Survey({"s": Several(k, most)}, epsilon)
+        law = recipe_of(survey.mechanisms["s"]).law
+        line = law.line
+        trials = int(n * law.asked)
+        hits = np.arange(trials + 1)
+        zero, one = (float(np.ravel(end)[0]) for end in (line.zero, line.one))
+        rule = Binomial(hits, np.full(trials + 1, trials), Debiasing(zero, one))
+        low, high = rule.bounds(np.zeros(trials + 1), np.zeros(trials + 1), 0.025)
+        for share in (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1):
+            rate = (share - zero) / (one - zero)
+            inside = (low <= share + 1e-12) & (share - 1e-12 <= high)
+            covered = binom.pmf(hits, trials, rate)[inside].sum()
+            assert covered > 0.95
+            assert covered < {200: 0.995, 1000: 0.975, 10_000: 0.965}[n]
