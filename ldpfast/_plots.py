@@ -275,7 +275,7 @@ def draw_matrix(
     ax : matplotlib.axes.Axes
         Axes to draw on.
     values : ndarray, shape (rows, columns)
-        Numbers. White is 0 or the smallest number; darker is more.
+        Numbers. White is 0 or the smallest number; darker is more. NaN is white.
     rows, columns : sequence
         Labels.
     quantity : str
@@ -283,7 +283,8 @@ def draw_matrix(
     texts : sequence of str
         Texts of all cells, row by row. They are left out if there are more than 64.
     """
-    lowest, highest = min(0.0, float(values.min())), float(values.max())
+    known = values[np.isfinite(values)]
+    lowest, highest = float(known.min(initial=0.0)), float(known.max(initial=0.0))
     image = ax.imshow(values, aspect="auto", cmap="Blues", interpolation="nearest", vmin=lowest, vmax=highest)
     ax.figure.colorbar(image, ax=ax, label=quantity)
     label_rows(ax, rows)

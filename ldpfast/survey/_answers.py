@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._limits import along
+from .._plots import axes, draw_matrix, text_of
+from .._table import decimals
 from ..privacy import Guarantee
 from ..results import Estimate, People, TestResult, WithGaps, guarantee_text
 from ._hypotheses import goodness_of_fit
@@ -207,6 +209,53 @@ class Answer(Estimate[Any]):
     def _entries(self, places: Sequence[int]) -> list[str]:
         entries = self.entries
         return [entries[at] for at in places]
+
+    def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
+        """Draw the answer with its interval: one row per number, or a heat map of a table of two questions or sets of options.
+
+        Up to 64 shares of a heat map are written in their cells, with half of the interval.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; those of a new figure by default.
+        confidence : float, default 0.95
+            Confidence level of the intervals.
+        simultaneous : bool, default False
+            Whether the intervals hold simultaneously for everything that the result of the survey reports.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1).
+        """
+        names = self._names_of_axes()
+        if len(names) != 2:
+            return super().plot(ax, confidence=confidence, simultaneous=simultaneous)
+        low, high = self.interval(confidence, simultaneous)
+        halves, known = np.ravel(high - low) / 2, np.ravel(np.isfinite(self.value))
+        digits = decimals(float(halves[known].max(initial=0.0))) or 2
+        texts = [
+            f"{x:.{digits}f}\n+- {half:.{digits}f}" if x == x else ""
+            for x, half in zip(np.ravel(self.value), halves, strict=True)
+        ]
+        ax = axes(ax)
+        kind = self._interval_text(confidence, simultaneous)
+        rows, columns = self.axes
+        draw_matrix(ax, self.value, rows, columns, f"share of people, +- half the {kind}", texts)
+        ax.set_xlabel(f"{text_of(names[1])}\n{self._source_text()}")
+        ax.set_ylabel(text_of(names[0]))
+        return ax
+
+    def _names_of_axes(self) -> tuple[str, ...]:
+        """Return the names of the axes of a table of shares; none for other answers."""
+        return ()
 
     def _listed(self) -> Answer:
         """Return the answer with every number once, for comparisons."""

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.survey import PARTS
-from .._plots import axes, draw_matrix, text_of
-from .._table import Table, decimals
+from .._table import Table
 from ..mechanisms import Mechanism
 from ..results import TestResult
 from ._answer_forms import AnswerForm
@@ -318,41 +317,5 @@ class CrossAnswer(Answer):
             _quantity=other.quantity,
         )
 
-    def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
-        """Draw the joint shares: of two questions as a heat map, of more with one row per cell.
-
-        Up to 64 shares of a heat map are written in their cells, with half of the interval.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; those of a new figure by default.
-        confidence : float, default 0.95
-            Confidence level of the intervals.
-        simultaneous : bool, default False
-            Whether the intervals hold simultaneously for everything that the result of the survey reports.
-
-        Returns
-        -------
-        ax : matplotlib.axes.Axes
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed (extra "plot").
-        TypeError, ValueError
-            If `confidence` is not a number in (0, 1).
-        """
-        if len(self.names) > 2:
-            return super().plot(ax, confidence=confidence, simultaneous=simultaneous)
-        low, high = self.interval(confidence, simultaneous)
-        halves = np.ravel(high - low) / 2
-        digits = decimals(float(halves.max())) or 2
-        texts = [f"{x:.{digits}f}\n+- {half:.{digits}f}" for x, half in zip(self.value.flat, halves, strict=True)]
-        ax = axes(ax)
-        kind = self._interval_text(confidence, simultaneous)
-        rows, columns = self.axes
-        draw_matrix(ax, self.value, rows, columns, f"share of people, +- half the {kind}", texts)
-        ax.set_xlabel(f"{text_of(self.names[1])}\n{self._source_text()}")
-        ax.set_ylabel(text_of(self.names[0]))
-        return ax
+    def _names_of_axes(self) -> tuple[str, ...]:
+        return self.names

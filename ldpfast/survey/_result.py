@@ -216,12 +216,13 @@ class SurveyResult(Mapping[str, Answer]):
         ImportError
             If matplotlib is not installed.
         """
-        counts = dict(zip(self, rows_shown([len(answer.entries) for answer in self.values()]), strict=True))
-        shown = [name for name, answer in self.items() if counts[name] or not answer.entries]
+        answers = {name: answer._listed() for name, answer in self.items()}
+        counts = dict(zip(self, rows_shown([len(answer.entries) for answer in answers.values()]), strict=True))
+        shown = [name for name, answer in answers.items() if counts[name] or not answer.entries]
         page, panels = panels_of_rows([counts[name] for name in shown])
         is_hollow = False
         for name, ax in zip(shown, panels, strict=True):
-            answer, total = self[name], len(self[name].entries)
+            answer, total = answers[name], len(answers[name].entries)
             numbers = [np.ravel(x) for x in (answer.value, *answer.interval(confidence))]
             places = largest(numbers[0], counts[name])
             is_hollow |= draw_intervals(

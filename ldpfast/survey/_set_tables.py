@@ -304,6 +304,9 @@ class SetTableAnswer(Answer):
         ratios = found.ratios(top, bottom[..., np.newaxis, :])
         return self._like(ratios, [found.labels[place] for place in (*places, other)])
 
+    def _names_of_axes(self) -> tuple[str, ...]:
+        return self.names
+
     def _like(self, found: Estimate[Any], labels: Sequence[tuple[Any, ...]]) -> Answer:
         return answer_like(
             found,

@@ -261,5 +261,8 @@ class TogetherAnswer(Answer):
     def _parts(self) -> list[tuple[str, Estimate[Any]]]:
         return self._listed()._parts()
 
+    def _names_of_axes(self) -> tuple[str, ...]:
+        return "one option", "another option"
+
     def _listed(self) -> OptionsAnswer:
         return replace(self.pairs, n=self.n, missing=self.missing, _people=self._people, _total=self._total)

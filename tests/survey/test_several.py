@@ -557,3 +557,19 @@ def test_intervals_of_options_cover():
             covered = binom.pmf(hits, trials, rate)[inside].sum()
             assert covered > 0.95
             assert covered < {200: 0.995, 1000: 0.975, 10_000: 0.965}[n]
+
+
+def test_pairs_and_tables_are_heat_maps_and_pairs_are_listed_once():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    result = Survey(OPTIONAL, 6.0).run({"symptoms": LISTS, "smokes": YES}, rng=1)
+    for name in ("pairs", "both"):
+        ax = result[name].plot()
+        shown = np.ma.filled(ax.images[0].get_array(), np.nan)
+        np.testing.assert_array_equal(shown, result[name].value)
+    ax = result["pairs"].plot()
+    assert sum(bool(text.get_text()) for text in ax.texts) == K * (K - 1)
+    figure = result.plot()
+    (panel,) = (ax for ax in figure.axes if ax.get_title(loc="left").startswith("pairs"))
+    assert len(panel.get_yticks()) == K * (K - 1) // 2
+    assert panel.get_xlim()[1] < 0.5  # no bar from 0 to 1 for the diagonal
+    pyplot.close("all")
