@@ -55,7 +55,7 @@ class DistributionResponse(Mechanism):
     level is random and independent of the record: each level of the tree has the probability 1/8, and the window the rest.
     The window has w = max(1, round(3/8 k e^(-3 epsilon / 8))) of k + w - 1 codes, which begin at the record; they are e^epsilon
     times as probable as the others. The levels of the tree are those of `TreeResponse`. `decode` and `estimate` count
-    codes: their numbers are shares of the codes. 40 to 100 ns per person.
+    codes: their numbers are shares of the codes. About 150 ns per person.
 
     Privacy
     -------
