@@ -6,7 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from .._warnings import warn
 from ..results import SmallSampleWarning
 from ._cross import CrossAnswer
 
-if TYPE_CHECKING:
-    from .._random import RNGLike
 
-
-def independence_of_pairs(names: Sequence[str], tables: Sequence[CrossAnswer | None], rng: RNGLike) -> Table:
+def independence_of_pairs(names: Sequence[str], tables: Sequence[CrossAnswer | None]) -> Table:
     """Return the tests of independence of all pairs in lexicographic order, whose tables are given; None for unknown ones."""
     columns: dict[str, list[Any]] = {name: [] for name in ("first", "second", "statistic", "df", "pvalue")}
     few = 0
@@ -29,7 +26,7 @@ def independence_of_pairs(names: Sequence[str], tables: Sequence[CrossAnswer | N
         if table is not None:
             with warnings.catch_warnings(record=True) as issued:
                 warnings.simplefilter("always")
-                test = table.independence(rng=rng)
+                test = table.independence()
             few += any(issubclass(each.category, SmallSampleWarning) for each in issued)
             row = (first, second, float(test.statistic), test.df, float(test.pvalue))
         for column, entry in zip(columns.values(), row, strict=True):

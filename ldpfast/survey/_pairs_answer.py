@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from ._cross import CrossAnswer
 from ._pair_tables import PairTables, as_covariance
 from ._pair_tests import independence_of_pairs
 from ._shares import Shares
-
-if TYPE_CHECKING:
-    from .._random import RNGLike
 
 
 class PairMoment(NamedTuple):
@@ -230,13 +227,8 @@ class PairsAnswer(Answer):
         tables = self._tables
         return bool(tables.weight(i, j) > 0 and tables.informative(i) > 0 and tables.informative(j) > 0)
 
-    def independence(self, *, rng: RNGLike = None) -> Table:
+    def independence(self) -> Table:
         """Test for every two questions whether the answers are independent.
-
-        Parameters
-        ----------
-        rng : None, int, SeedSequence, Generator or BitGenerator
-            Not used: the p-values are those of chi-square distributions.
 
         Returns
         -------
@@ -257,7 +249,7 @@ class PairsAnswer(Answer):
         """
         pairs = itertools.combinations(range(len(self.names)), 2)
         known = [(self.names[i], self.names[j]) if self._is_known(i, j) else None for i, j in pairs]
-        return independence_of_pairs(self.names, [pair and self[pair] for pair in known], rng)
+        return independence_of_pairs(self.names, [pair and self[pair] for pair in known])
 
     def moments(self) -> list[PairMoment]:
         """Return what the reports say, as few numbers with nearly independent errors, from which all tables follow.
