@@ -141,6 +141,7 @@ def _mapping(frame: Any, names: Sequence[str], existing: list[Any]) -> Piece:
 
 def whole_column(name: str, values: Any) -> Any:
     """Return a column as a NumPy array of numbers or booleans, a pandas categorical, or an Arrow array."""
+    # Containers of other libraries become arrays first; then dtypes decide.
     if isinstance(values, Coded):
         return values
     if isinstance(values, np.ma.MaskedArray):

@@ -60,7 +60,8 @@ def pairs_design(questions: int, epsilon: float) -> ViewDesign:
     """
     odds = math.exp(min(epsilon, 300.0))
     shares = np.arange(1, SHARES + 1) / SHARES
-    pairs, best, found = math.comb(questions, 2), math.inf, ViewDesign(2, 0, SHARES)
+    pairs = math.comb(questions, 2)
+    best, found = math.inf, ViewDesign(2, 0, SHARES)
     for plain in range(1, min(questions, MAX_PLAIN) + 1):
         c = _kept(2.0**plain, odds)
         one = shares * plain / questions * c**2

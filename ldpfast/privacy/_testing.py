@@ -54,7 +54,8 @@ def inherited(p: Floats, q: Floats, mass: float) -> float:
     if mass < LEAST_MASS:
         return _without_mass(p, q)
     if mass < SMALL_MASS:  # the value depends on quotients only
-        p, q, mass = p * SCALE, q * SCALE, mass * SCALE
+        p, q = p * SCALE, q * SCALE
+        mass *= SCALE
     head, tail = float(p[q == 0].sum()), float(q[p == 0].sum())  # weights of 1 here never decrease the value
     if head >= mass and tail >= mass:
         return 1.0

@@ -38,7 +38,8 @@ def cell_variances(mechanism: ViewResponse, shares: Floats) -> Floats:
 
 def expected_tables(mechanism: ViewResponse) -> PairTables:
     """Return the tables from the expected counts of people who answer as by fair coins."""
-    design, report, questions = mechanism.design, mechanism.report, len(mechanism.sizes)
+    design, report = mechanism.design, mechanism.report
+    questions = len(mechanism.sizes)
     sizes = np.array(mechanism.sizes, np.float64)
     plain = PEOPLE * design.share / 256
     both = plain * math.comb(design.plain, 2) / math.comb(questions, 2)

@@ -102,7 +102,8 @@ class PairsAnswer(Answer):
         """Return the answer from the tables of some questions, of which `n` people were asked some."""
         pairs = list(itertools.combinations(range(len(columns)), 2))
         lead = np.shape(n)
-        values, variances, labels = [], [], []
+        values, variances = [], []
+        labels = []
         for i, j in pairs:
             with np.errstate(invalid="ignore", divide="ignore"):
                 values.append(tables.table(i, j).reshape(*lead, -1))

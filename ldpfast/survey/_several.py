@@ -228,6 +228,7 @@ class SeveralColumn(SetColumn):
 
     def _column_rows(self, name: str, values: Any, clip: bool) -> NDArray[np.uint16]:
         """Return the cells of a column as rows of positions."""
+        # Different texts, and lists of labels or of zeros and ones, become rows once; codes repeat them.
         if package_of(values) == "pandas":  # a categorical, with code -1 for missing values
             rows = self._column_rows(name, arrow_array(name, values.categories.tolist()), clip)
             return self._repeated(rows, np.asarray(values.codes), clip)
