@@ -50,5 +50,5 @@ def expected_tables(mechanism: ViewResponse) -> PairTables:
     flips = (PEOPLE - plain) * math.comb(design.flip, 2) / math.comb(questions, 2)
     pairs = np.triu(np.full((questions, questions), flips), 1) + np.tril(np.full((questions, questions), flips / 2), -1)
     state = np.concatenate([cells.ravel(), pairs.ravel()])
-    assert len(state) == report.state_layout[0][0]
+    assert len(state) == mechanism.report.state_layout[0][0]
     return PairTables.of(mechanism, state)

@@ -75,7 +75,6 @@ CARD = Card(
         ChannelRow(ViewResponse([2] * 4, 1.0), np.array([1, 0, 1, 0], np.uint8), 5),
         ChannelRow(ViewResponse([3, 2], 1.0), np.array([2, 1], np.uint8), 5),
     ),
-    extremes=((ViewResponse([2, 3, 4], 0.7), category_rows(50, (2, 3, 4))),),
     simulated=(
         Simulated(ViewResponse([2, 2, 2], 1.0), (1, 0, 1), lambda m: exact_rows(m)[5]),
         Simulated(ViewResponse([2, 3], 1.0), (1, 2), lambda m: exact_rows(m)[5]),
