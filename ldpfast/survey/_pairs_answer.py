@@ -102,6 +102,7 @@ class PairsAnswer(Answer):
         """Return the answer from the tables of some questions, of which `n` people were asked some."""
         pairs = list(itertools.combinations(range(len(columns)), 2))
         lead = np.shape(n)
+        # The cells of all tables, one after the other. Tables that nobody was asked have no finite numbers, and become gaps.
         values, variances = [], []
         labels = []
         for i, j in pairs:
@@ -117,13 +118,14 @@ class PairsAnswer(Answer):
             -1,
         )
         fewest = int(asked[asked > 0].min()) if (asked > 0).any() else 0
+        rule = Normal.of_sum(n, _share(fewest, n))
         return cls(
             np.where(gaps, np.nan, value),
             np.where(gaps, np.inf, np.sqrt(np.maximum(variance, 0.0))),
             n,
             guarantee,
             None,
-            WithGaps(Normal.of_sum(n, _share(fewest, n)), gaps) if gaps.any() else Normal.of_sum(n, _share(fewest, n)),
+            WithGaps(rule, gaps) if gaps.any() else rule,
             labels=tuple(labels),
             _numbers=numbers,
             names=names,
