@@ -38,7 +38,7 @@ def cell_variances(mechanism: ViewResponse, shares: Floats) -> Floats:
 
 def expected_tables(mechanism: ViewResponse) -> PairTables:
     """Return the tables from the expected counts of people who answer as by fair coins."""
-    design, report = mechanism.design, mechanism.report
+    design = mechanism.design
     questions = len(mechanism.sizes)
     sizes = np.array(mechanism.sizes, np.float64)
     plain = PEOPLE * design.share / 256
