@@ -116,7 +116,7 @@ class SampledBits(SampledSigns):
         trials = np.maximum(asked, 1)
         value = line(plus / trials)
         stderr = np.sqrt(line.variance(np.clip(value, *decoding.value_range)) / trials)
-        rule: Any = Binomial(plus, trials, line)  # type: ignore[arg-type]
+        rule: Any = Binomial(plus, trials, line)
         if gaps.any():
             value, stderr = np.where(gaps, np.nan, value), np.where(gaps, np.inf, stderr)
             rule = WithGaps(rule, gaps)
