@@ -17,7 +17,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Tuples
-from ..privacy import TwoLevel
+from ..privacy import ReportLaw, TwoLevel
 from ..reports import Decoding, Views
 from ..results import ViewDebiasing
 from ._draws import PeopleCounts, heads, multinomial, uniform
@@ -286,16 +286,22 @@ class ViewLaw(Law):
         return float((moments[:, 0] + moments[:, 1] * share - (share - random) ** 2).max())
 
     def two_level(self) -> TwoLevel:
+        return TwoLevel.of_kinds(self._kinds())
+
+    def report_laws(self) -> Sequence[ReportLaw]:
+        return [ReportLaw.of_kinds(self._kinds())]
+
+    def _kinds(self) -> list[tuple[Fraction, ...]]:
         q, share = len(self.sizes), Fraction(self.design.share, SHARES)
-        kinds = []
+        kinds: list[tuple[Fraction, ...]] = []
         for k, count in self._numbers_of_views().items():
             kept = kept_of(self.by_symbols.get(k) or next(iter(self.by_symbols.values())))
             probability = share * Fraction(count, math.comb(q, self.design.plain))
-            kinds.append((probability, 1 + k * kept / (1 - kept), 1, k, 1))
+            kinds.append((probability, 1 + k * kept / (1 - kept), Fraction(1), Fraction(k), Fraction(1)))
         if self.of_flip:
             odds = Fraction(self.of_flip.keep, self.of_flip.words_per_symbol)
-            kinds.append((1 - share, odds, 1, self.of_flip.k, 1))
-        return TwoLevel.of_kinds(kinds)
+            kinds.append((1 - share, odds, Fraction(1), Fraction(self.of_flip.k), Fraction(1)))
+        return kinds
 
     def _numbers_of_views(self) -> dict[int, int]:
         """Return the numbers of plain views by their number of symbols."""
