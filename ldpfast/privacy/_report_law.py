@@ -132,16 +132,6 @@ class ReportLaw:
             (self.rest + other.rest * max(0.0, 1 - self.rest)) * UP,
         )
 
-    def among(self, row: int) -> ReportLaw:
-        """Return the law with one of the two rows as the base measure: all other people have the record of this row.
-
-        It is exact for these people, so it shows how much of an epsilon is due to the bound. The rows must have no report
-        outside the base measure, as those of finite channels.
-        """
-        base = (self.first, self.second)[row]
-        masses = self.masses * base
-        return ReportLaw(masses, self.first / base, self.second / base, max(0.0, 1 - math.fsum(masses)))
-
 
 def laws_of_rows(rows: Sequence[Sequence[Any]]) -> list[ReportLaw] | None:
     """Return the laws of a finite channel, one for each ordered pair of rows with different ratios.

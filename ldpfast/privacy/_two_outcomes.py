@@ -29,6 +29,9 @@ LEAST = 1e-300  # added to a divergence for underflow
 MAX_NODES = 4096  # of the inverse transform of a characteristic function
 
 
+Bit = tuple[float, float]  # probabilities of a one and of a zero, each rounded from the exact one
+
+
 @dataclass(frozen=True)
 class TwoOutcomes:
     """The probabilities of a one for the two extreme records, p > q, both in (0, 1)."""
@@ -36,9 +39,10 @@ class TwoOutcomes:
     p: Fraction
     q: Fraction
 
-    def _orders(self) -> set[tuple[float, float]]:
-        """Return p and q for both orders of the records: in the other order, zeros are counted."""
-        return {(float(self.p), float(self.q)), (float(1 - self.q), float(1 - self.p))}
+    def _orders(self) -> set[tuple[Bit, Bit]]:
+        """Return the bits of both records for both orders of them: in the other order, zeros are counted."""
+        first, second = ((float(rate), float(1 - rate)) for rate in (self.p, self.q))
+        return {(first, second), (second[::-1], first[::-1])}
 
     def delta(self, n: int, epsilon: float, groups: int = GROUPS) -> float:
         """Return an upper bound on the divergence of n shuffled bits, exact but for groups of records and rounding."""
@@ -59,34 +63,34 @@ class TwoOutcomes:
 
 
 @lru_cache(maxsize=64)
-def _ones(p: float, q: float, others: int) -> Floats:
+def _ones(p: Bit, q: Bit, others: int) -> Floats:
     """Return the probabilities of the numbers of ones of the others, one row for each number of them with probability p.
 
     All terms are positive, so that the relative error is at most a few units for each person.
     """
 
-    def powers(rate: float, low: float) -> list[Floats]:
+    def powers(bit: Bit) -> list[Floats]:
         found = [np.ones(1)]
         for _ in range(others):
-            found.append(np.convolve(found[-1], [low, rate]))
+            found.append(np.convolve(found[-1], bit[::-1]))
         return found
 
-    own, rest = powers(p, 1 - p), powers(q, 1 - q)
+    own, rest = powers(p), powers(q)
     return np.array([np.convolve(own[m], rest[others - m]) for m in range(others + 1)])
 
 
-def _enumerated(p: float, q: float, n: int, order: float) -> float:
+def _enumerated(p: Bit, q: Bit, n: int, order: float) -> float:
     """Return the largest divergence over all records of the others, by sums of the positive parts."""
     ones = _ones(p, q, n - 1)
     slack = 1 + 16 * n * UNIT
     mine, theirs = (np.zeros((len(ones), n + 1)) for _ in range(2))
-    for rows, rate in ((mine, p), (theirs, q)):
-        rows[:, :-1] = ones * (1 - rate)
-        rows[:, 1:] += ones * rate
+    for rows, (one, zero) in ((mine, p), (theirs, q)):
+        rows[:, :-1] = ones * zero
+        rows[:, 1:] += ones * one
     return float(np.maximum(mine * slack - order * theirs / slack, 0.0).sum(axis=1).max()) * slack
 
 
-def _by_transform(p: float, q: float, some: NDArray[np.int64], rest: NDArray[np.int64], order: float) -> float:
+def _by_transform(p: Bit, q: Bit, some: NDArray[np.int64], rest: NDArray[np.int64], order: float) -> float:
     """Return the largest bound over pairs of numbers of other people with the probabilities p and q.
 
     With e^tilt = 1 + (e - 1) / (p - e q), the best s is the mode of the law of C, tilted by e^(tilt C): it is one of the two
@@ -97,16 +101,15 @@ def _by_transform(p: float, q: float, some: NDArray[np.int64], rest: NDArray[np.
 
     Nodes are left out where f is negligible. N is larger than the window that holds all but e^-60 of the tilted law.
     """
-    gain = p - order * q
+    gain = p[0] - order * q[0]
     if gain <= 0:
         return 0.0
-    gain = gain + 8 * UNIT * (p + order * q)
+    gain = gain + 8 * UNIT * (p[0] + order * q[0])
     tilt = math.log1p((order - 1) / gain)
-    # tilted probabilities of a one
-    a, b = (rate * math.exp(tilt) / (1 + rate * math.expm1(tilt)) for rate in (p, q))
-    mean = some * a + rest * b
-    variance = some * (a * (1 - a)) + rest * (b * (1 - b))
-    log_moment = some * math.log1p(p * math.expm1(tilt)) + rest * math.log1p(q * math.expm1(tilt))
+    ones, others = (_tilted(bit, tilt) for bit in (p, q))
+    mean = some * ones[0] + rest * others[0]
+    variance = some * math.prod(ones) + rest * math.prod(others)
+    log_moment = some * math.log1p(p[0] * math.expm1(tilt)) + rest * math.log1p(q[0] * math.expm1(tilt))
     widest = math.sqrt(float(variance.max()))
     window = 2 * math.ceil(REACH + math.sqrt(2 * REACH) * widest) + 4  # Bernstein's inequality
     decay = REACH / tilt if tilt > 0 else math.inf  # e^(-tilt (c - s)) is negligible beyond
@@ -121,12 +124,13 @@ def _by_transform(p: float, q: float, some: NDArray[np.int64], rest: NDArray[np.
     nodes, angle = nodes[kept], angle[kept]
     circle = np.exp(1j * angle)
     factor = 1 - math.expm1(tilt) / (math.exp(tilt) * circle - 1)
-    logs = [np.log1p(rate * (circle - 1)) for rate in (a, b)]
+    logs = np.stack([_log_sizes(bit, circle, sine[kept]) for bit in (ones, others)])
+    turn = np.stack([np.arctan2(one * circle.imag, zero + one * circle.real) for one, zero in (ones, others)])
     twice = np.where(2 * nodes == length, 1.0, 2.0) / length
     people = np.stack([some, rest], axis=1).astype(np.float64)
-    sizes = np.exp(people @ np.stack([log.real for log in logs])) * (np.abs(factor) * twice)
+    sizes = np.exp(people @ logs) * (np.abs(factor) * twice)
     s = np.floor(mean)
-    turns = people @ np.stack([log.imag for log in logs]) - np.multiply.outer(s, angle) + np.angle(factor)
+    turns = people @ turn - np.multiply.outer(s, angle) + np.angle(factor)
     value = np.maximum((sizes * np.cos(turns)).sum(axis=1), np.exp(-tilt) * (sizes * np.cos(turns - angle)).sum(axis=1))
     # phases have an error of a few units of the numbers of people times the angle
     error = 16 * UNIT * (8 * sizes.sum(axis=1) + (mean + s + some + rest) * (sizes @ angle))
@@ -135,12 +139,26 @@ def _by_transform(p: float, q: float, some: NDArray[np.int64], rest: NDArray[np.
     return float(((value + error) * scale).max()) * gain + LEAST
 
 
-def _largest_probability(p: float, q: float, some: NDArray[np.int64], rest: NDArray[np.int64]) -> float:
+def _tilted(bit: Bit, tilt: float) -> Bit:
+    """Return the probabilities of a one and of a zero in proportion to those of a bit, times e^tilt for a one."""
+    one, zero = bit[0] * math.exp(tilt), bit[1]
+    return one / (one + zero), zero / (one + zero)
+
+
+def _log_sizes(bit: Bit, circle: NDArray[np.complex128], sine: Floats) -> Floats:
+    """Return the logarithms of the sizes of the characteristic function of a bit, accurate near 1 and near 0."""
+    one, zero = bit
+    less = 4 * one * zero * sine
+    direct = np.log(np.maximum(np.abs(zero + one * circle), 1e-300))
+    return np.where(less < 0.5, np.log1p(-np.minimum(less, 0.5)) / 2, direct)
+
+
+def _largest_probability(p: Bit, q: Bit, some: NDArray[np.int64], rest: NDArray[np.int64]) -> float:
     """Return a bound on the probability of every number of ones.
 
     It is at most the mean of the size of the characteristic function, which is at most exp(-v (1 - cos t)) for the variance v.
     """
     from scipy.special import ive
 
-    variance = float((some * (p * (1 - p)) + rest * (q * (1 - q))).min())
+    variance = float((some * (p[0] * p[1]) + rest * (q[0] * q[1])).min())
     return float(ive(0, variance * (1 - 1e-9))) * (1 + 1e-9)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast.mechanisms import PrivUnit, SketchResponse, TreeResponse
+from ldpfast.mechanisms import PrivUnit, SketchResponse, TreeResponse, ViewResponse
 from ldpfast.privacy import Channel, ReportLaw, TwoLevel, laws_of_rows, shuffled, shuffled_delta
 from ldpfast.reports import recipe_of
 
@@ -201,8 +201,8 @@ def test_transforms_of_two_reports_equal_enumeration():
         n = int(generator.integers(60, 250))
         epsilon = min(math.log(p / q) * 0.9, generator.uniform(1, 6) / math.sqrt(n * p * (1 - p)))
         order, m = math.exp(epsilon), np.arange(n)
-        exact = two_outcomes._enumerated(p, q, n, order)
-        found = two_outcomes._by_transform(p, q, m, n - 1 - m, order)
+        exact = two_outcomes._enumerated((p, 1 - p), (q, 1 - q), n, order)
+        found = two_outcomes._by_transform((p, 1 - p), (q, 1 - q), m, n - 1 - m, order)
         # the enumeration is rounded up, by more for a small result
         assert exact * (1 - 1e-6) - 1e-290 <= found <= exact * 1.12 + 1e-250
 
@@ -225,9 +225,9 @@ def test_two_reports_have_the_figures_of_the_worst_dataset(mechanism, n, delta, 
 def test_the_worst_records_of_the_others_are_not_always_at_an_end():
     odds = Fraction(math.exp(2.0))
     p = odds / (odds + 1)
-    m = np.arange(1000)
+    yes, m = (float(p), float(1 - p)), np.arange(1000)
     found = [
-        two_outcomes._by_transform(float(p), float(1 - p), m[i : i + 1], 999 - m[i : i + 1], math.exp(0.32332))
+        two_outcomes._by_transform(yes, yes[::-1], m[i : i + 1], 999 - m[i : i + 1], math.exp(0.32332))
         for i in (0, 2, 500, 997, 999)
     ]
     assert max(found[1], found[3]) > max(found[0], found[4])
@@ -277,6 +277,7 @@ def test_two_reports_have_the_integers_of_the_coin(mechanism):
         ldp.Window(0.0, 1.0, 2.0),
         TreeResponse(9, 1.0, branching=3),
         TreeResponse(8, 1.5, branching=2, method="haar"),
+        ViewResponse((2, 3), 1.0),
         ldp.LinfBall(2, 2.0, radius=1.0, ties="thin"),
     ],
     ids=repr,
