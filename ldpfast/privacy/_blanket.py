@@ -20,7 +20,9 @@ from ._directed_rounding import UNIT, Floats
 from ._loss_grid import FOURIER_ERROR, power
 from ._report_law import ReportLaw
 
-FINE, MEDIUM, COARSE = 0.04, 0.1, 0.2  # step in standard deviations of a value
+FINE = 0.04  # step in standard deviations of a value
+MEDIUM = 0.1
+COARSE = 0.2
 EXPONENT = 60.0  # everything outside a grid has probability about e^-60
 ONE_GRID = 400  # people whose sum is computed without blocks
 MAX_STEP = 0.25  # times the tilt

@@ -40,7 +40,8 @@ class ShuffledReports:
     """
 
     def __init__(self, laws: tuple[ReportLaw, ...], n: int, largest: float) -> None:
-        self.laws, self.n, self.largest = laws, min(n, MAX_PEOPLE), largest
+        self.laws, self.n = laws, min(n, MAX_PEOPLE)
+        self.largest = largest
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on the divergence; 0 from the epsilon of one report on."""
@@ -114,7 +115,9 @@ class ShuffledReports:
 
         if delta <= LEAST:
             return self.largest
-        low, high, at = 0.0, self.largest, 0.0
+        # A root of the cheap curve is the first guess; then ends close in on the exact one, the upper of which is valid.
+        low, high = 0.0, self.largest
+        at = 0.0
         if excess(cheap, 0.0) > 0:
             at = float(brentq(lambda e: excess(cheap, e), 0.0, self.largest, xtol=1e-9 * self.largest, rtol=1e-4))
         if at > NEAR_LARGEST * self.largest:

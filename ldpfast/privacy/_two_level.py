@@ -74,6 +74,7 @@ class TwoLevel:
     base_rate: Number | None = None
 
     def __post_init__(self) -> None:
+        # Fractions of exact integers stay exact; what is not given has the worst value.
         rate, affected = _fraction("common_rate", self.common_rate), _fraction("affected", self.affected)
         odds = _fraction("odds", self.odds)
         for name, value in (("common_rate", rate), ("affected", affected)):
