@@ -11,19 +11,24 @@
 #include "survey/assign.c"
 #include "survey/encode.c"
 #include "survey/log_up.h"
+#include "survey/set_numbers.h"
 #include "survey/sha256.h"
 #include "privatize/hadamard_response.c"
 #include "privatize/projective_response.c"
 #include "privatize/randomized_response.c"
+#include "privatize/set_cube.c"
+#include "privatize/set_positions.c"
+#include "privatize/set_selection.c"
 #include "privatize/subset_selection.c"
 #include "privatize/unary_row.h"
+#include "privatize/whole_sets.c"
 #include "strings/sketch_response.h"
 
 void aes_forget(void) {} /* what is left in registers is for the caller to overwrite */
 
 /* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
 enum { HEADER = 88, PART = 32, TEXT_AT = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
-enum { TABLE_VERSION = 5, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
+enum { TABLE_VERSION = 6, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
 /* Before the checksum, if there are waves: digest, number of turns, whether the series goes on, number of the wave. */
 enum { PANEL = 40, TURNS_AT = 32, ENDLESS_AT = 34, WAVE_AT = 36 };
 /* The same in rounds: digest, largest number of rounds of a person, number of the round. In the header they are a number of waves. */
@@ -35,8 +40,10 @@ enum { SECOND = 64, SECOND_SHIFT_AT = 2, SECOND_INTEGERS_AT = 8, SECOND_DESCRIPT
 enum { SKETCH = 32, ORDER_AT = 16, SPACE_LENGTH_AT = 20, TABLES_AT = 24, HASHES = 24, FUNCTION = 8 * COEFFICIENTS };
 enum { MAX_TEXT = MAX_STRING_BYTES - 1, MAX_ALPHABET = 253, MAX_BUCKETS = 1 << 20, MAX_SKETCH_CODES = 1 << 28 };
 enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, MAX_DECLARED = 1 << 15, MAX_WAVES = 1 << 10 };
+/* Options of pairs; pairs at once; positions of a set and of all parts; positions of parts that are asked together. */
+enum { MAX_PAIRED = 1 << 9, MAX_TOGETHER = 23, MAX_POSITIONS = (1 << 16) - 2, MAX_ROWS = MAX_OWN + SURVEY_PARTS - 1 };
 #define MAX_STEPS (1u << 31)
-enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP, AS_STRING };
+enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP, AS_STRING, AS_SET, AS_PAIRS };
 enum mechanism {
     RANDOMIZED_RESPONSE = 1,
     SYMMETRIC_UNARY = 2,
@@ -45,7 +52,10 @@ enum mechanism {
     TWO_RESPONSES = 5,
     SKETCH_RANDOMIZED = 6, /* reports of buckets by these mechanisms */
     SKETCH_HADAMARD = 7,
-    SKETCH_PROJECTIVE = 8
+    SKETCH_PROJECTIVE = 8,
+    SET_SELECTION = 9,
+    SET_CUBE = 10,
+    WHOLE_SETS = 11
 };
 
 /* Tags of the fields of derived keys. */
@@ -60,7 +70,15 @@ enum {
     FIELD_TURN = 8,
     FIELD_REPORT_ID = 9
 };
-enum { FIELD_INTEGER = 16, FIELD_TEXT = 17, FIELD_BYTES = 18, FIELD_CATEGORY = 32, FIELD_NUMBERS = 33, FIELD_STRING = 34 };
+enum {
+    FIELD_INTEGER = 16,
+    FIELD_TEXT = 17,
+    FIELD_BYTES = 18,
+    FIELD_CATEGORY = 32,
+    FIELD_NUMBERS = 33,
+    FIELD_STRING = 34,
+    FIELD_POSITIONS = 35
+};
 
 typedef struct {
     uint32_t encoding, k; /* symbols, of which the last is "no answer"; of a text, its largest number of symbols */
@@ -69,6 +87,7 @@ typedef struct {
     const uint8_t *edges; /* k - 2 of them */
     const uint8_t *alphabet;
     uint32_t characters; /* of the alphabet; 0: all bytes but 0 */
+    uint32_t options, most; /* of a set, or of a set whose pairs are asked */
 } part;
 
 typedef struct {
@@ -89,6 +108,7 @@ typedef struct {
     uint16_t number[SURVEY_PARTS];
     uint8_t mechanism;
     uint32_t k, name_bytes, tickets;
+    uint32_t own; /* positions of a record, if it is a set */
     const uint8_t *name, *description;
     response_coin coin, second; /* the second response of a round, if there is one */
     const uint8_t *second_description;
@@ -122,10 +142,24 @@ static response_coin read_coin(uint8_t bits, const uint8_t *shift, const uint8_t
     return found;
 }
 
+static int is_set_part(uint32_t encoding) { return encoding == AS_SET || encoding == AS_PAIRS; }
+
+/* Number of pairs of a number of things. */
+static uint32_t pairs_of(uint32_t count) { return count * (count - 1) / 2; }
+
+/* Number of positions of a record. */
+static uint32_t width_of(const part *p)
+{
+    return p->encoding == AS_SET ? p->most : p->encoding == AS_PAIRS ? pairs_of(p->most) : 1;
+}
+
+/* Number of the options or pairs that a set is made of. */
+static uint32_t asked_options(const part *p) { return p->encoding == AS_SET ? p->options : pairs_of(p->options); }
+
 static part read_part(const ldpfast_client *c, uint32_t number)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * number;
-    part p = {read_u32(at), read_u32(at + 4), 0, 0, 0, NULL, NULL, 0};
+    part p = {read_u32(at), read_u32(at + 4), 0, 0, 0, NULL, NULL, 0, 0, 0};
     if (p.encoding == AS_LOW_HIGH) {
         p.lower = double_of(read_u64(at + 8));
         p.upper = double_of(read_u64(at + 16));
@@ -139,6 +173,9 @@ static part read_part(const ldpfast_client *c, uint32_t number)
     } else if (p.encoding == AS_STRING) {
         p.alphabet = c->table + read_u32(at + 8);
         p.characters = read_u32(at + 12);
+    } else if (is_set_part(p.encoding)) {
+        p.options = read_u32(at + 8);
+        p.most = read_u32(at + 12);
     }
     return p;
 }
@@ -147,6 +184,8 @@ static int is_sketch(uint32_t mechanism)
 {
     return mechanism == SKETCH_RANDOMIZED || mechanism == SKETCH_HADAMARD || mechanism == SKETCH_PROJECTIVE;
 }
+
+static int is_set(uint32_t mechanism) { return mechanism == SET_SELECTION || mechanism == SET_CUBE || mechanism == WHOLE_SETS; }
 
 static text_sketch read_sketch(const uint8_t *at)
 {
@@ -164,7 +203,7 @@ static question read_question(const ldpfast_client *c, uint32_t number)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * c->values + (size_t)QUESTION * number;
     const uint8_t *numbers = c->table + read_u32(at + 44);
-    question q = {.count = read_u16(at), .mechanism = at[4], .coin = read_coin(at[5], at + 6, at + 16), .k = 1};
+    question q = {.count = read_u16(at), .mechanism = at[4], .coin = read_coin(at[5], at + 6, at + 16), .k = 1, .own = 1};
     q.name = c->table + read_u32(at + 8);
     q.name_bytes = read_u32(at + 12);
     q.tickets = read_u32(at + 40);
@@ -173,6 +212,7 @@ static question read_question(const ldpfast_client *c, uint32_t number)
         q.number[i] = read_u16(numbers + 2 * (size_t)i);
         q.parts[i] = read_part(c, q.number[i]);
         q.k *= q.parts[i].k; /* at most MAX_SYMBOLS: ldpfast_open has checked it */
+        q.own *= width_of(&q.parts[i]);
     }
     if (q.mechanism == TWO_RESPONSES) {
         const uint8_t *second = numbers + 2 * (size_t)q.count;
@@ -184,8 +224,30 @@ static question read_question(const ldpfast_client *c, uint32_t number)
     return q;
 }
 
+/* Number of sets, with that of nothing and the missing one; MAX_SYMBOLS if there are too many. */
+static uint32_t sets_of(const part *p)
+{
+    uint64_t size = 1, sum = 2;
+    for (uint32_t i = 0; i < width_of(p) && sum <= MAX_SETS; i++) {
+        size = size * (asked_options(p) - i) / (i + 1);
+        sum += size;
+    }
+    return sum <= MAX_SETS ? (uint32_t)sum : MAX_SYMBOLS;
+}
+
+/* Number of coordinates of a cube of sets, which may be missing. */
+static uint32_t dim_of(const question *q) { return asked_options(&q->parts[0]) + 1; }
+
 static size_t report_bytes(const question *q)
 {
+    if (q->mechanism == SET_SELECTION && q->coin.integer[1] == 1)
+        return q->k <= 1 << 8 ? 1 : 2;
+    if (q->mechanism == WHOLE_SETS)
+        return sets_of(&q->parts[0]) <= 1 << 8 ? 1 : 2;
+    if (q->mechanism == SET_CUBE) {
+        const uint32_t dim = dim_of(q), sampled = (uint32_t)q->coin.integer[1];
+        return sampled == dim ? (dim + 7) / 8 : sampled * (2 * dim <= 1 << 8 ? 1 : 2 * dim <= 1 << 16 ? 2 : 4);
+    }
     if (is_sketch(q->mechanism)) {
         const uint64_t codes = (uint64_t)q->sketch.parts * q->sketch.functions * q->sketch.codes;
         return codes <= 1 << 8 ? 1 : codes <= 1 << 16 ? 2 : 4;
@@ -228,6 +290,15 @@ static int part_is_valid(const ldpfast_client *c, uint32_t number, uint64_t firs
     if (encoding == AS_STRING)
         return 1 <= k && k <= MAX_TEXT && read_u64(at + 16) == 0 && read_u32(at + 12) <= MAX_ALPHABET &&
                is_inside(read_u32(at + 8), 4ull * read_u32(at + 12), first, end);
+    if (is_set_part(encoding)) {
+        const uint32_t options = read_u32(at + 8), most = read_u32(at + 12);
+        if (read_u64(at + 16) != 0 || most == 0 || most > options || k > MAX_POSITIONS)
+            return 0;
+        if (encoding == AS_SET)
+            return options >= 2 && most <= MAX_OWN && options <= MAX_POSITIONS && k == options + most + 1;
+        return 2 <= most && most <= MAX_TOGETHER && 3 <= options && options <= MAX_PAIRED &&
+               k == pairs_of(options) + pairs_of(most) + 1;
+    }
     if (k < 3 || k > MAX_SYMBOLS)
         return 0;
     if (encoding == AS_SYMBOL)
@@ -339,6 +410,45 @@ static int sketch_is_valid(const ldpfast_client *c, const uint8_t *at, uint32_t 
                               (p->bits == 32 || s.codes <= (uint64_t)1 << (32 - p->bits))));
 }
 
+/* Writes an upper bound of the loss of a choice among sets. Returns nonzero if it is none; with `checked` also if one side of the coin is
+ * drawn again and again because it is rare. */
+__attribute__((noinline)) static int choice_loss(const question *q, int checked, wide *loss)
+{
+    large inside, outside;
+    uint32_t size = (uint32_t)q->coin.integer[1];
+    int is_drawn_again;
+    if (q->mechanism == SET_CUBE) {
+        count_patterns(size, q->coin.shift, &inside, &outside, NULL);
+        is_drawn_again = size > CUBE_SAMPLED;
+    } else {
+        const set_counts counts = {q->k, q->own, size, q->coin.shift};
+        uint64_t up_to[MAX_OWN + 1];
+        count_sides(&counts, &inside, &outside);
+        is_drawn_again = size > 1 && count_sets(&counts, up_to) == 0;
+    }
+    return (checked && is_drawn_again && is_rare(&inside, &outside)) ||
+           choice_log_up(q->coin.integer[0], &inside, &outside, loss);
+}
+
+/* Whether a choice among sets, or a randomized response of whole ones, fits the kernels and ends soon. */
+static int sets_are_valid(const question *q)
+{
+    const response_coin *p = &q->coin;
+    const part *one = &q->parts[0];
+    const uint64_t size = p->integer[1], threshold = p->shift;
+    wide loss;
+    if (q->mechanism == WHOLE_SETS)
+        return q->count == 1 && q->own <= MAX_WHOLE && (q->own - 1) * asked_options(one) <= MAX_RANKS &&
+               sets_of(one) <= MAX_SETS && response_is_valid(sets_of(one), p);
+    if (p->bits != 64 || p->integer[0] == 0 || threshold == 0 || threshold > size || q->k > MAX_POSITIONS)
+        return 0;
+    if (q->mechanism == SET_SELECTION)
+        return 2 * q->own <= q->k && size <= q->k - q->own && threshold <= q->own && p->integer[2] < 1 << SET_DIGITS &&
+               !choice_loss(q, 1, &loss);
+    return q->count == 1 && p->integer[2] == 0 && 2 * threshold > size &&
+           (size == dim_of(q) ? size <= CUBE_DIM : size < dim_of(q) && size <= CUBE_SAMPLED) && !choice_loss(q, 1, &loss);
+}
+
 static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t first, uint64_t end)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * c->values + (size_t)QUESTION * number;
@@ -347,18 +457,26 @@ static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t 
     if (count == 0 || count > SURVEY_PARTS || read_u16(at + 2) != 0 || !is_inside(numbers, 2 * count + second, first, end) ||
         read_u32(at + 12) == 0 || !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
         return 0;
-    uint64_t k = 1;
+    uint64_t k = 1, own_positions = 1;
+    uint32_t sets = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint16_t one = read_u16(c->table + numbers + 2 * (size_t)i);
         if (one >= c->values || (read_part(c, one).encoding == AS_STRING) != is_sketch(at[4]))
             return 0;
+        const part p = read_part(c, one);
+        sets += (uint32_t)is_set_part(p.encoding);
+        own_positions *= width_of(&p);
+        if (own_positions > MAX_OWN)
+            return 0;
         for (uint32_t j = 0; j < i; j++)
             if (one == read_u16(c->table + numbers + 2 * (size_t)j))
                 return 0;
-        k *= read_part(c, one).k;
+        k *= p.k;
         if (k > MAX_SYMBOLS)
             return 0;
     }
+    if ((sets > 0) != is_set(at[4]))
+        return 0;
     const response_coin own = read_coin(at[5], at + 6, at + 16);
     if (is_sketch(at[4]) && (count > 1 || !sketch_is_valid(c, c->table + numbers + 2, at[4], (uint32_t)k, &own, end)))
         return 0;
@@ -368,6 +486,8 @@ static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t 
     if (is_sketch(q.mechanism))
         return !c->rounds;
     const response_coin *p = &q.coin;
+    if (is_set(q.mechanism))
+        return !c->rounds && sets_are_valid(&q);
     if (c->rounds || q.mechanism == TWO_RESPONSES) /* there are two responses in rounds, and only there */
         return c->rounds && q.mechanism == TWO_RESPONSES && response_is_valid(q.k, p) && response_is_valid(q.k, &q.second);
     if (q.mechanism == RANDOMIZED_RESPONSE)
@@ -422,7 +542,13 @@ static wide loss_of(const question *q)
     uint64_t one = coin, two = other;
     uint32_t one_times = 1, two_times = 1;
     projective_response space;
-    if (q->mechanism == RANDOMIZED_RESPONSE || q->mechanism == TWO_RESPONSES || q->mechanism == SKETCH_RANDOMIZED) {
+    wide found;
+    if (q->mechanism == SET_SELECTION || q->mechanism == SET_CUBE) {
+        choice_loss(q, 0, &found); /* which sets_are_valid has checked */
+        return found;
+    }
+    if (q->mechanism == RANDOMIZED_RESPONSE || q->mechanism == TWO_RESPONSES || q->mechanism == SKETCH_RANDOMIZED ||
+        q->mechanism == WHOLE_SETS) {
         one = coin + p->integer[1];
         two = p->integer[1];
     } else if (q->mechanism == SUBSET_SELECTION) {
@@ -433,7 +559,7 @@ static wide loss_of(const question *q)
         one_times = space.power[q->sketch.length - 1];
         two_times = space.first[q->sketch.length - 1];
     }
-    const wide loss = log_up(wide_product(one, one_times), wide_product(two, two_times));
+    const wide loss = log_up(wide_product(one, one_times), wide_product(two, two_times), 0);
     return q->mechanism == SYMMETRIC_UNARY ? wide_double(&loss, 0) : loss; /* two bits differ */
 }
 
@@ -630,6 +756,56 @@ static cell cell_of(const part *p, const ldpfast_value *value)
     return found;
 }
 
+/* Writes the positions of a set that is missing. */
+static void write_missing(uint32_t options, uint32_t own, uint16_t *row)
+{
+    for (uint32_t i = 0; i < own; i++)
+        row[i] = (uint16_t)(options + i + (i == own - 1));
+}
+
+/* Writes the positions of the pairs of options. All places are compared for each pair, so that no address depends on the options. */
+static void write_pairs(const part *p, const uint16_t *option, uint32_t missing, uint16_t *row)
+{
+    const uint32_t own = width_of(p), options = p->options, pairs = asked_options(p);
+    uint32_t size = 0, count = 0;
+    for (uint32_t i = 0; i < p->most; i++)
+        size += (uint32_t)(option[i] < options);
+    write_missing(pairs, own, row);
+    for (uint32_t i = 0; i < own; i++) /* what is below the fillers is overwritten */
+        row[i] = (uint16_t)choose_u32(missing, row[i], pairs + i - pairs_of(size));
+    for (uint32_t i = 0; i < p->most; i++)
+        for (uint32_t j = i + 1; j < p->most; j++) {
+            const uint32_t first = option[i], second = option[j];
+            const uint32_t pair = first * (2 * options - first - 1) / 2 + second - first - 1;
+            const uint32_t both = -(uint32_t)(j < size) & ~missing;
+            for (uint32_t place = 0; place < own; place++)
+                row[place] = (uint16_t)choose_u32(both & -(uint32_t)(place == count), pair, row[place]);
+            count += both & 1;
+        }
+}
+
+/* Writes the positions of a set in ascending order: those of the options, or of their pairs, then fillers. */
+static void write_positions(const part *p, const ldpfast_value *value, uint16_t *row)
+{
+    const uint32_t own = width_of(p);
+    uint16_t option[MAX_OWN];
+    if (value->category != LDPFAST_TICKS || value->text_bytes != p->options || value->text == NULL) {
+        write_missing(asked_options(p), own, row);
+        return;
+    }
+    set_positions(value->text, 1, p->options, p->most, 0, option);
+    const uint32_t missing = -(uint32_t)(option[p->most - 1] == INVALID_POSITION);
+    if (p->encoding == AS_SET) {
+        uint16_t none[MAX_OWN];
+        write_missing(p->options, own, none);
+        for (uint32_t i = 0; i < own; i++)
+            row[i] = (uint16_t)choose_u32(missing, none[i], option[i]);
+    } else {
+        write_pairs(p, option, missing, row);
+    }
+    key_wipe(option, sizeof option);
+}
+
 /* Moves a number to the nearest end, and makes all NaN and both zeros equal. */
 static void absorb_cell(derivation *d, const part *p, cell *c)
 {
@@ -657,10 +833,11 @@ static uint32_t symbol_of(const part *p, const cell *c, stream_key *key, uint32_
     return symbol;
 }
 
-static void write_response(uint32_t k, const response_coin *coin, stream_key *key, uint32_t symbol, uint8_t *report)
+static void write_response(uint32_t k, const response_coin *coin, uint32_t stream_number, stream_key *key, uint32_t symbol,
+                           uint8_t *report)
 {
-    const randomized_response p = {k,           coin->integer[0], coin->integer[1],          coin->integer[2],
-                                   coin->shift, coin->bits,       STREAM_RANDOMIZED_RESPONSE};
+    const randomized_response p = {k,           coin->integer[0], coin->integer[1], coin->integer[2],
+                                   coin->shift, coin->bits,       stream_number};
     const uint8_t byte = (uint8_t)symbol;
     const uint16_t two = (uint16_t)symbol;
     uint16_t reported_two;
@@ -684,11 +861,115 @@ static void write_set(const question *q, stream_key *key, uint32_t symbol, uint8
     privatize_subset_selection_u16(&p, key, 0, &record, 1, report);
 }
 
+/* Writes the positions of a set, or of the table of several parts, of which a symbol is one position. `rows` has those of each part, one
+ * part after another. */
+static void join_positions(const question *q, const uint16_t *rows, uint16_t *joined)
+{
+    uint32_t width = 1;
+    joined[0] = 0;
+    for (uint32_t i = 0; i < q->count; i++) {
+        const uint32_t more = width_of(&q->parts[i]);
+        for (uint32_t a = width; a-- > 0;) { /* from the last one, in place */
+            const uint32_t before = joined[a] * q->parts[i].k;
+            for (uint32_t b = more; b-- > 0;)
+                joined[a * more + b] = (uint16_t)(before + rows[b]);
+        }
+        rows += more;
+        width *= more;
+    }
+}
+
+__attribute__((noinline)) static void write_selection(const question *q, stream_key *key, const uint16_t *row, uint8_t *report)
+{
+    const uint32_t size = (uint32_t)q->coin.integer[1];
+    const set_counts counts = {q->k, q->own, size, q->coin.shift};
+    set_selection p;
+    memset(&p, 0, sizeof p);
+    p.heads = q->coin.integer[0];
+    p.positions = q->k;
+    p.own = q->own;
+    p.size = size;
+    p.threshold = q->coin.shift;
+    p.density = (uint32_t)q->coin.integer[2];
+    if (size > 1) {
+        p.reports = count_sets(&counts, p.up_to);
+        set_selection_plan(&p);
+        privatize_set_selection_u16(&p, key, 0, row, 1, report);
+    } else {
+        uint16_t code;
+        privatize_set_codes_u16(&p, key, 0, row, 1, &code);
+        memcpy(report, &code, report_bytes(q));
+    }
+}
+
+__attribute__((noinline)) static void write_cube(const question *q, stream_key *key, const uint16_t *row, uint8_t *report)
+{
+    const uint32_t dim = dim_of(q), sampled = (uint32_t)q->coin.integer[1];
+    set_cube p;
+    memset(&p, 0, sizeof p);
+    p.k = dim - 1;
+    p.own = q->own;
+    p.cube.heads = q->coin.integer[0];
+    p.cube.dim = dim;
+    p.cube.sampled = sampled;
+    p.cube.threshold = q->coin.shift;
+    if (sampled <= CUBE_SAMPLED) {
+        large inside, outside;
+        count_patterns(sampled, p.cube.threshold, &inside, &outside, p.cube.up_to);
+        p.cube.patterns = p.cube.up_to[sampled - p.cube.threshold];
+    }
+    if (sampled == dim) {
+        privatize_set_cap_cube(&p, key, 0, row, 1, report);
+    } else {
+        const size_t bytes = report_bytes(q) / sampled;
+        uint32_t items[CUBE_SAMPLED];
+        privatize_set_cube_u32(&p, key, 0, row, 1, items);
+        for (uint32_t i = 0; i < sampled; i++)
+            memcpy(report + i * bytes, items + i, bytes);
+    }
+}
+
+__attribute__((noinline)) static void write_whole(const question *q, stream_key *key, const uint16_t *row, uint8_t *report)
+{
+    const uint32_t k = asked_options(&q->parts[0]), sets = sets_of(&q->parts[0]);
+    whole_sets p;
+    memset(&p, 0, sizeof p);
+    p.response.k = sets;
+    p.k = k;
+    p.own = q->own;
+    p.optional = 1;
+    for (uint32_t option = 0; option < k; option++) { /* C(option, i) */
+        uint32_t sets_below = option;
+        for (uint32_t i = 2; i <= q->own; i++) {
+            sets_below = sets_below * (option + 1 > i ? option + 1 - i : 0) / i;
+            p.rank[(i - 2) * k + option] = (uint16_t)sets_below;
+        }
+    }
+    for (uint32_t i = 0, smaller = 1; i < q->own; i++) {
+        p.smaller[i] = (uint16_t)smaller;
+        smaller = smaller * (k - i) / (i + 1);
+    }
+    write_response(sets, &q->coin, STREAM_WHOLE_SETS, key, code_of_plain(&p, row), report);
+}
+
+static void write_sets(const question *q, stream_key *key, const uint16_t *rows, uint8_t *report)
+{
+    uint16_t joined[MAX_OWN];
+    join_positions(q, rows, joined);
+    if (q->mechanism == SET_SELECTION)
+        write_selection(q, key, joined, report);
+    else if (q->mechanism == SET_CUBE)
+        write_cube(q, key, joined, report);
+    else
+        write_whole(q, key, joined, report);
+    key_wipe(joined, sizeof joined);
+}
+
 /* Writes a text as the symbols of its bytes, or of its characters, padded with zeros. */
 static void write_symbols(const part *p, const ldpfast_value *value, uint8_t *row)
 {
     const uint8_t *text = value->text;
-    const size_t bytes = text == NULL ? 0 : value->text_bytes;
+    const size_t bytes = text == NULL || value->category == LDPFAST_TICKS ? 0 : value->text_bytes;
     size_t to = 0;
     memset(row, 0, MAX_STRING_BYTES);
     for (size_t i = 0; i < bytes && to < p->k;) {
@@ -718,7 +999,7 @@ static uint32_t bucket_code(const question *q, stream_key *key, uint32_t bucket)
     uint32_t code = 0;
     if (q->mechanism == SKETCH_RANDOMIZED) {
         uint8_t report[4] = {0};
-        write_response(s->buckets, &q->coin, key, bucket, report);
+        write_response(s->buckets, &q->coin, STREAM_RANDOMIZED_RESPONSE, key, bucket, report);
         code = read_u32(report);
     } else if (q->mechanism == SKETCH_HADAMARD) {
         const hadamard_response p = {q->coin.integer[0], s->buckets, s->codes - 1, q->coin.bits};
@@ -763,7 +1044,7 @@ __attribute__((noinline)) static void write_sketch(const question *q, stream_key
 static void write_report(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
 {
     if (q->mechanism == RANDOMIZED_RESPONSE || q->mechanism == TWO_RESPONSES) {
-        write_response(q->k, &q->coin, key, symbol, report);
+        write_response(q->k, &q->coin, STREAM_RANDOMIZED_RESPONSE, key, symbol, report);
     } else if (q->mechanism == SUBSET_SELECTION) {
         write_set(q, key, symbol, report);
     } else {
@@ -790,7 +1071,7 @@ static void answer_in_round(const ldpfast_client *c, const coin_source *from, co
     open_derivation(&d, from->secret, c->table + SERIES_AT, 0, q, &round, from->person);
     absorb_field(&d, FIELD_CATEGORY, &answer, sizeof answer);
     close_derivation(&d, &key);
-    write_response(q->k, &q->second, &key, answer, report);
+    write_response(q->k, &q->second, STREAM_RANDOMIZED_RESPONSE, &key, answer, report);
     key_wipe(&key, sizeof key);
     key_wipe(&answer, sizeof answer);
 }
@@ -801,12 +1082,18 @@ static void answer_question(const ldpfast_client *c, const coin_source *from, ui
     uint32_t symbol = 0;
     stream_key key;
     cell cells[SURVEY_PARTS];
-    uint8_t row[MAX_STRING_BYTES];
+    union {
+        uint8_t text[MAX_STRING_BYTES];
+        uint16_t positions[MAX_ROWS]; /* of all parts */
+    } row;
     const int is_text = is_sketch(q->mechanism);
     if (is_text)
-        write_symbols(&q->parts[0], &values[q->number[0]], row);
-    for (uint32_t i = 0; i < q->count && !is_text; i++)
-        cells[i] = cell_of(&q->parts[i], &values[q->number[i]]);
+        write_symbols(&q->parts[0], &values[q->number[0]], row.text);
+    for (uint32_t i = 0, at = 0; i < q->count && !is_text; at += width_of(&q->parts[i++]))
+        if (is_set_part(q->parts[i].encoding))
+            write_positions(&q->parts[i], &values[q->number[i]], row.positions + at);
+        else
+            cells[i] = cell_of(&q->parts[i], &values[q->number[i]]);
     if (from->master != NULL) {
         uint8_t bytes[KEY_BYTES];
         stream s = stream_open(from->master, STREAM_SURVEY_KEYS, number);
@@ -817,22 +1104,31 @@ static void answer_question(const ldpfast_client *c, const coin_source *from, ui
         derivation d;
         open_derivation(&d, from->secret, c->table + SERIES_AT, 0, q, NULL, from->person);
         if (is_text)
-            absorb_field(&d, FIELD_STRING, row, q->parts[0].k + 1);
-        for (uint32_t i = 0; i < q->count && !is_text; i++)
-            absorb_cell(&d, &q->parts[i], &cells[i]);
+            absorb_field(&d, FIELD_STRING, row.text, q->parts[0].k + 1);
+        for (uint32_t i = 0, at = 0; i < q->count && !is_text; at += width_of(&q->parts[i++]))
+            if (is_set_part(q->parts[i].encoding))
+                absorb_field(&d, FIELD_POSITIONS, row.positions + at, sizeof(uint16_t) * width_of(&q->parts[i]));
+            else
+                absorb_cell(&d, &q->parts[i], &cells[i]);
         close_derivation(&d, &key);
     }
-    if (is_text)
-        write_sketch(q, &key, row, report);
-    for (uint32_t i = 0; i < q->count && !is_text; i++)
-        symbol = symbol * q->parts[i].k + symbol_of(&q->parts[i], &cells[i], &key, i);
-    if (!is_text)
+    if (is_text) {
+        write_sketch(q, &key, row.text, report);
+    } else if (is_set(q->mechanism)) {
+        for (uint32_t i = 0, at = 0; i < q->count; at += width_of(&q->parts[i++]))
+            if (!is_set_part(q->parts[i].encoding))
+                row.positions[at] = (uint16_t)symbol_of(&q->parts[i], &cells[i], &key, i);
+        write_sets(q, &key, row.positions, report);
+    } else {
+        for (uint32_t i = 0; i < q->count; i++)
+            symbol = symbol * q->parts[i].k + symbol_of(&q->parts[i], &cells[i], &key, i);
         write_report(q, &key, symbol, report);
+    }
     if (q->mechanism == TWO_RESPONSES)
         answer_in_round(c, from, q, report);
     key_wipe(&key, sizeof key);
     key_wipe(cells, sizeof cells);
-    key_wipe(row, sizeof row);
+    key_wipe(&row, sizeof row);
     key_wipe(&symbol, sizeof symbol);
 }
 

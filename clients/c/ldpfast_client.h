@@ -16,6 +16,7 @@ extern "C" {
 #define LDPFAST_ID_BYTES 16
 #define LDPFAST_FINGERPRINT_BYTES 32
 #define LDPFAST_NO_CATEGORY 0xffffffffu
+#define LDPFAST_TICKS 0xfffffffeu
 
 enum ldpfast_status {
     LDPFAST_OK,
@@ -43,8 +44,8 @@ typedef struct {
 } ldpfast_client;
 
 /* The answer to a declared question: a number, for `Mean` and `Histogram`; the index of a category, for `YesNo` (0 is no) and
- * `Choice`; or a text, for `Text`. A number that is NaN, an index of a category that does not exist, and a text without bytes are "no
- * answer". Other members are not read. */
+ * `Choice`; a text, for `Text`; or ticks, for `Several` and `Together`. A number that is NaN, an index of a category that does not exist, a
+ * text without bytes, ticks of another number of options and more ticks than allowed are "no answer". */
 typedef struct {
     double number;
     uint32_t category;
@@ -69,6 +70,14 @@ static inline ldpfast_value ldpfast_category(uint32_t category)
 static inline ldpfast_value ldpfast_text(const void *text, size_t bytes)
 {
     const ldpfast_value value = {__builtin_nan(""), LDPFAST_NO_CATEGORY, text, bytes};
+    return value;
+}
+
+/* One byte for each option, 1 if it is ticked and 0 if not. They must stay where they are until the message is written. Any other byte
+ * makes them "no answer", in the same time as all other ticks. */
+static inline ldpfast_value ldpfast_ticks(const uint8_t *ticks, size_t options)
+{
+    const ldpfast_value value = {__builtin_nan(""), LDPFAST_TICKS, ticks, options};
     return value;
 }
 

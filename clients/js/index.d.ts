@@ -8,7 +8,10 @@ export type Label =
   | { tuple: (number | boolean | string | null | Label)[] };
 
 /** An answer. What is missing or unknown counts as "no answer". A Date is a day in UTC, and bytes are a text (valid UTF-8 if the question has an alphabet). */
-export type Value = number | bigint | boolean | string | Uint8Array | Date | Label | null | undefined;
+export type Value = number | bigint | boolean | string | Uint8Array | Date | Label | Ticks | null | undefined;
+
+/** Labels of the options that are ticked; a text of labels between semicolons is another way. */
+export type Ticks = readonly (number | bigint | boolean | string | Date | Label)[] | ReadonlySet<number | bigint | boolean | string | Date | Label>;
 
 export interface SurveyOptions {
   /** The bytes of `survey.client_table()`, wherever they come from. */

@@ -6,15 +6,19 @@ const TOGETHER = 1000; // reports in one request
 const VALUE_BYTES = 24; // a number in 8 bytes, a category, the address of a text and its number of bytes in 4 each, and padding
 const TEXT_BYTES = 1024; // room for a text: 255 characters of up to 4 bytes
 const NO_CATEGORY = 0xffffffff;
+const TICKS = 0xfffffffe; // in the place of the category
+const DELIMITER = ";"; // of ticks in a text
 const DAY = 86_400_000; // milliseconds
 const FINGERPRINT_BYTES = 32;
 const PARTS_AT = 88; // in the table: the declared questions, and the places of their numbers, columns and labels
 const PART_BYTES = 32;
 const [SYMBOLS_AT, NUMBERS_AT, TEXT_AT] = [4, 8, 24];
-const [SYMBOL, STRING] = [0, 4]; // encodings
+const [SYMBOL, STRING, SET, PAIRS] = [0, 4, 5, 6]; // encodings
 const SERIES_DIGITS = 16; // of the name of a ledger
 const SURVEY_AT = 16; // in the table: the start of the digest of the survey, which is in every message
 const SURVEY_BYTES = 8;
+// White space at the ends of a text, as in Python.
+const SPACE = /^[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g;
 const REFUSALS = ["", "be undamaged", "be of the version that this client knows"];
 const OPTIONS = "table, maxEpsilon, fingerprint, wasm, strict or ledger";
 const TURN = 6; // statuses of the client in C
@@ -39,10 +43,10 @@ export class SurveyClient {
     this.fingerprint = fingerprint;
     Object.freeze(this);
     this.#strict = strict;
-    this.#columns = questions.map((question) => ({ name: question.column, value: reader(question) }));
+    this.#columns = questions.map((question) => ({ name: question.column, value: reader(question), room: roomOf(question) }));
     const values = align(tableEnd);
     const texts = values + VALUE_BYTES * this.#columns.length;
-    const key = texts + TEXT_BYTES * questions.filter((question) => question.encoding === STRING).length;
+    const key = texts + questions.reduce((sum, question) => sum + roomOf(question), 0);
     const message = key + KEY_BYTES;
     const capacity = Math.max(exports.messageBytes(), ID_BYTES);
     this.#layout = { values, texts, key, message, capacity, person: message + capacity };
@@ -303,11 +307,11 @@ export class SurveyClient {
       out.setFloat64(VALUE_BYTES * i, number, true);
       out.setUint32(VALUE_BYTES * i + 8, category, true);
       if (bytes === undefined) return;
-      const kept = bytes.subarray(0, TEXT_BYTES);
+      const kept = bytes.subarray(0, this.#columns[i].room);
       view(this.#exports, text, kept.length).set(kept);
       out.setUint32(VALUE_BYTES * i + 12, text, true);
       out.setUint32(VALUE_BYTES * i + 16, kept.length, true);
-      text += TEXT_BYTES;
+      text += this.#columns[i].room;
     });
     view(this.#exports, at, KEY_BYTES).set(bytes);
     return at;
@@ -404,11 +408,14 @@ function questionsOf(table, count) {
     const at = PARTS_AT + PART_BYTES * i;
     const [encoding, most] = [u32(at), u32(at + SYMBOLS_AT)];
     const text = table.subarray(u32(at + TEXT_AT), u32(at + TEXT_AT) + u32(at + TEXT_AT + 4));
-    const { column, labels } = described(text);
+    const { column, labels, texts = labels } = described(text);
     const size = Array.isArray(labels) ? labels.length : labels;
-    if (typeof column !== "string" || column === "" || size !== (encoding === SYMBOL ? most - 1 : undefined)) {
+    const isSet = encoding === SET || encoding === PAIRS;
+    const expected = encoding === SYMBOL ? most - 1 : isSet ? u32(at + NUMBERS_AT) : undefined;
+    if (typeof column !== "string" || column === "" || size !== expected || (isSet && Array.isArray(labels) && texts.length !== size)) {
       throw new RangeError("table must have a column and a label of each category for every question");
     }
+    if (isSet) return { column, labels, texts, encoding, options: size, most: u32(at + NUMBERS_AT + 4) };
     if (encoding !== STRING) return { column, labels, encoding };
     const [from, characters] = [u32(at + NUMBERS_AT), u32(at + NUMBERS_AT + 4)];
     const alphabet = Array.from({ length: characters }, (_, j) => u32(from + 4 * j));
@@ -424,9 +431,15 @@ function described(text) {
   }
 }
 
-/** Returns the function from a value to the number, the category or the text of a question. It never throws. */
+/** Returns the bytes for the text or the ticks of a question. */
+function roomOf({ encoding, options }) {
+  return encoding === STRING ? TEXT_BYTES : options === undefined ? 0 : options;
+}
+
+/** Returns the function from a value to the number, the category, the text or the ticks of a question. It never throws. */
 function reader(question) {
   if (question.encoding === STRING) return textOf(question);
+  if (question.options !== undefined) return ticksOf(question);
   const read = question.encoding === SYMBOL ? categoryOf(question) : numberOf;
   return (value) => {
     try {
@@ -438,7 +451,7 @@ function reader(question) {
 }
 
 function isDeclared({ number, category, isWhole }) {
-  return !Number.isNaN(number) || category !== NO_CATEGORY || isWhole === true;
+  return isWhole ?? (!Number.isNaN(number) || category !== NO_CATEGORY);
 }
 
 /** Texts are sent as UTF-8. What is neither a text nor bytes is "no answer". */
@@ -450,6 +463,37 @@ function textOf({ most, alphabet }) {
     const symbols = known === null ? [...bytes] : [...new TextDecoder().decode(bytes)];
     const isKnown = (symbol) => (known === null ? symbol !== 0 : known.has(symbol.codePointAt(0)));
     return { number: NaN, category: NO_CATEGORY, bytes, isWhole: isText && symbols.length <= most && symbols.every(isKnown) };
+  };
+}
+
+/**
+ * Ticks are an array or a Set of labels, or a text of labels between semicolons. Their order does not matter, nor do repeated ones. Unknown
+ * labels, or too many, make all of them "no answer".
+ */
+function ticksOf({ labels, texts, options, most }) {
+  const find = categoryOf({ labels });
+  const listed = Array.isArray(texts) ? texts : Array.from({ length: options }, (_, i) => `${i}`);
+  const byText = new Map(listed.map((text, i) => [text, i]));
+  const known = (value) => {
+    if (typeof value === "string") {
+      const parts = value.split(DELIMITER).map((part) => part.replace(SPACE, "")).filter((part) => part !== "");
+      return parts.map((part) => byText.get(part) ?? NO_CATEGORY);
+    }
+    return Array.isArray(value) || value instanceof Set ? [...value].map((label) => find(label).category) : [NO_CATEGORY];
+  };
+  return (value) => {
+    const bytes = new Uint8Array(options);
+    let isWhole = false;
+    try {
+      const ticked = known(value);
+      ticked.filter((option) => option < options).forEach((option) => (bytes[option] = 1));
+      isWhole = ticked.every((option) => option < options);
+    } catch {
+      // of the methods of the value
+    }
+    if (!isWhole) bytes.fill(2); // which is "no answer"
+    isWhole &&= bytes.reduce((sum, tick) => sum + tick, 0) <= most;
+    return { number: NaN, category: TICKS, bytes, isWhole };
   };
 }
 

@@ -12,17 +12,21 @@ from ..mechanisms import (
     Mechanism,
     ProjectiveGeometryResponse,
     RandomizedResponse,
+    SetSelection,
     SketchResponse,
     SubsetSelection,
     UnaryEncoding,
 )
+from ..mechanisms._set_cube import SetCube
 from ..mechanisms._subset_selection import first_density
+from ..mechanisms._whole_sets import WholeSets
 from ..reports import MESSAGE_VERSION, recipe_of
 from ._columns import QuestionColumn
 from ._layout import SurveyLayout
+from ._several import SetColumn
 from ._two_responses import TwoResponses
 
-MAGIC = b"LDPCLNT\x05"  # whose last byte is the version of the table
+MAGIC = b"LDPCLNT\x06"  # whose last byte is the version of the table
 RANDOMIZED_RESPONSE = 1
 SYMMETRIC_UNARY = 2
 OPTIMIZED_UNARY = 3
@@ -32,6 +36,9 @@ TWO_RESPONSES = 5
 SKETCH_RANDOMIZED = 6
 SKETCH_HADAMARD = 7
 SKETCH_PROJECTIVE = 8
+SET_SELECTION = 9
+SET_CUBE = 10
+WHOLE_SETS = 11
 IN_ROUNDS = 0xFFFF  # in the place of the number of waves
 CHECKSUM_BYTES = 16
 _HEADER = struct.Struct("<8sB3xI32sHHHH32s")
@@ -108,6 +115,11 @@ def _text_of(name: str, column: QuestionColumn) -> bytes:
     if column.encoding == "symbol":
         count = len(column.cells)
         found["labels"] = count if column.cells == tuple(range(count)) else _schema.pack(column.cells)
+    if isinstance(column, SetColumn):
+        options, count = column.options, len(column.options)
+        found["labels"] = count if options == tuple(range(count)) else _schema.pack(options)
+        if not all(isinstance(label, str) for label in options):
+            found["texts"] = [str(label) for label in options]
     return _schema.canonical_json(found)
 
 
@@ -143,14 +155,22 @@ def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
             return SKETCH_RANDOMIZED, *_coin_of(response)[1:]
         kind = SKETCH_HADAMARD if isinstance(response, HadamardResponse) else SKETCH_PROJECTIVE
         return kind, coin.bits, 0, coin.heads, 0, 0
-    if isinstance(mechanism, RandomizedResponse):
+    if isinstance(mechanism, RandomizedResponse | WholeSets):
+        kind = WHOLE_SETS if isinstance(mechanism, WholeSets) else RANDOMIZED_RESPONSE
         direct = coin.keep - coin.words_per_symbol
-        return RANDOMIZED_RESPONSE, coin.bits, coin.shift, direct, coin.words_per_symbol, coin.reciprocal
+        return kind, coin.bits, coin.shift, direct, coin.words_per_symbol, coin.reciprocal
     if isinstance(mechanism, UnaryEncoding):
         kind = OPTIMIZED_UNARY if mechanism.method == "optimized" else SYMMETRIC_UNARY
         return kind, 64, 0, coin.other, 0, 0
     if isinstance(mechanism, SubsetSelection):
         return SUBSET_SELECTION, 64, 0, coin.heads, coin.size, first_density(mechanism.k - 1, coin.size)
+    if isinstance(mechanism, SetSelection):
+        own = mechanism.most
+        density = first_density(mechanism.domain.positions - own, mechanism.size)
+        return SET_SELECTION, 64, mechanism.threshold, coin.heads, mechanism.size, density
+    if isinstance(mechanism, SetCube):
+        return SET_CUBE, 64, mechanism.threshold, coin.heads, mechanism.sampled, 0
     raise TypeError(
-        f"a client must answer by randomized response, subset selection or unary encoding, got {type(mechanism).__name__}"
+        "a client must answer by randomized response, subset selection, unary encoding or a mechanism for sets, "
+        f"got {type(mechanism).__name__}"
     )

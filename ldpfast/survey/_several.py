@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +28,7 @@ from ._questions import ColumnQuestion
 
 DELIMITER = ";"  # of options in a text
 MOST = 256  # options of a set
+_SET = struct.Struct("<II8x")
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,16 @@ class SetColumn(QuestionColumn):
     def k(self) -> int:
         """Number of positions of a set: those of the options, of the fillers, and that of no answer."""
         return self.domain.positions
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """Labels that a cell is made of."""
+        return self.labels
+
+    # Clients ----------------------------------------------------------------------------------------------------------
+
+    def client_part(self, start: int) -> tuple[int, bytes, bytes]:
+        return 5, _SET.pack(self.domain.k, self.domain.most), b""
 
     # Cells ------------------------------------------------------------------------------------------------------------
 
@@ -222,7 +234,8 @@ class SeveralColumn(SetColumn):
         if isinstance(value, bytes | Mapping) or not isinstance(value, Sequence | Set | np.ndarray):
             return None
         try:
-            return [_code(self._codes, label) for label in value]
+            codes = self._codes
+            return [_code(codes, label) for label in value]
         except Exception:  # of the methods of the values
             return None
 
@@ -304,7 +317,8 @@ class SeveralColumn(SetColumn):
         different = python_values(coded.dictionary)
         if different is None:
             raise TypeError(f"column {name!r} must hold {self.describe()}, got other values of type {kind}")
-        table = np.array([*(_code(self._codes, value) for value in different), -1], np.int64)
+        known = self._codes
+        table = np.array([*(_code(known, value) for value in different), -1], np.int64)
         codes = coded.indices.cast(pa.int64()).fill_null(len(different)).to_numpy(zero_copy_only=False)
         return self._checked(people, table[codes], missing, clip)
 

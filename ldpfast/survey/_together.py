@@ -111,6 +111,13 @@ class TogetherColumn(SetColumn):
     outside: ClassVar[str] = SeveralColumn.outside
     clipped: ClassVar[str] = SeveralColumn.clipped
 
+    @property
+    def options(self) -> tuple[Any, ...]:
+        return self.of.options
+
+    def client_part(self, start: int) -> tuple[int, bytes, bytes]:
+        return 6, self.of.client_part(start)[1], b""
+
     def describe(self) -> str:
         return self.of.describe()
 

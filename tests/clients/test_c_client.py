@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import math
 import re
 import shutil
 import struct
@@ -17,21 +18,37 @@ import pytest
 from ldpfast.mechanisms import (
     ProjectiveGeometryResponse,
     RandomizedResponse,
+    SetSelection,
     SketchResponse,
     SubsetSelection,
     UnaryEncoding,
 )
+from ldpfast.mechanisms._set_cube import SetCube
+from ldpfast.mechanisms._whole_sets import WholeSets
 from ldpfast.reports import recipe_of
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Text, YesNo, _cross
+from ldpfast.survey import (
+    Choice,
+    Cross,
+    Histogram,
+    Mean,
+    Repeated,
+    Several,
+    Survey,
+    Text,
+    Together,
+    YesNo,
+    _cross,
+)
 
 from ..support import person_keys
 from ..support.cases import each
-from ..support.client_vectors import FIRST, Case, message_of, split_messages, vectors, write
+from ..support.client_vectors import FIRST, TICKS, Case, message_of, split_messages, vectors, write
 from ..support.clients import SANITIZERS, WARNINGS, Client, Person, Value, amalgamate, load_library, open_table
 from ..support.internals.survey import TwoResponses
 from ..support.process import NATIVE, compile_c
 
-MAX_BYTES = 32 * 1024
+MAX_BYTES = 44 * 1024
+SETS = 36  # surveys of the vectors that ask for sets of options, the last ones
 DAMAGED, VERSION, NO_ROOM, PERSON, TURN = 1, 2, 3, 4, 6
 KEY, CROSS_ONLY = bytes(range(100, 132)), {"a": 0, "b": 0}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads object files of Linux")
@@ -70,7 +87,7 @@ def answers(driver: Path, path: Path) -> list[bytes]:
 def test_messages_equal_those_of_python(driver, tmp_path):
     expected = [case.message for _, cases in vectors() for case in cases]
     assert answers(driver, write(tmp_path / "vectors", vectors())) == expected
-    assert len(expected) == 1320
+    assert len(expected) == 2040
 
 
 @pytest.mark.claim("The messages of a survey that is under way never change.", "Clients")
@@ -82,8 +99,9 @@ def test_the_messages_never_change():
             vectors()[:FIRST],
             vectors()[FIRST : FIRST + 2],
             vectors()[FIRST + 2 : FIRST + 4],
-            vectors()[FIRST + 4 : -4],
-            vectors()[-4:],
+            vectors()[FIRST + 4 : -4 - SETS],
+            vectors()[-4 - SETS : -SETS],
+            vectors()[-SETS:],
         )
     ]
     assert digests == [
@@ -92,6 +110,7 @@ def test_the_messages_never_change():
         "dbca521131599f49d2a5ff48ba5c993bf5f0f21325a1322c5ae9e08a20cd21a2",
         "5d1a8384a38f43e0bee1807fc21e1153d137d9083f320724daa05fb3baa2dacc",
         "582afd4ac76fa64cf6fa5dca70fc091e6ab5885383f098a5bae8577759fb069e",
+        "090397c2fa6e01c3675b0bdb76878cb3a0d19588ecbae345472f0c734f1007ce",
     ]
 
 
@@ -108,20 +127,85 @@ def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
     assert {order in (4, 8, 9) for order in orders} == {True, False}  # with tables, and modulo a prime
     assert {recipe_of(response).coin.bits for response in buckets} >= {32, 64}
     assert {m.report.nbytes for m in mechanisms if isinstance(m, SketchResponse)} == {1, 2, 4}
-    mechanisms = [m for m in mechanisms if not isinstance(m, TwoResponses | SketchResponse)]
+    require_sets([m for m in mechanisms if isinstance(m, SET_MECHANISMS)])
+    mechanisms = [m for m in mechanisms if not isinstance(m, TwoResponses | SketchResponse | SET_MECHANISMS)]
     coins = {(type(mechanism).__name__, getattr(recipe_of(mechanism).coin, "bits", 64)) for mechanism in mechanisms}
     assert coins == {
         ("RandomizedResponse", 32), ("RandomizedResponse", 64), ("SubsetSelection", 64), ("UnaryEncoding", 64)
     }  # fmt: skip
     assert {m.report.nbytes for m in mechanisms if isinstance(m, RandomizedResponse)} == {1, 2, 4}
     declared = [question for survey in surveys for question in recipe_of(survey).declared.values()]
-    assert {question.encoding for question in declared} == {"symbol", "low-high", "bin", "string"}
+    assert {question.encoding for question in declared} == {"symbol", "low-high", "bin", "string", "positions"}
     assert {question.steps > 0 for question in declared} == {True, False}
     assert {len(item.parts) for survey in surveys for item in recipe_of(survey).items} == {1, 2, 3, 8}
     assert {survey.answers > 1 for survey in surveys} == {True, False}
     assert any(1 < survey.answers < len(survey.mechanisms) for survey in surveys)
     assert {type(case.person) for _, cases in vectors() for case in cases} == {type(None), int, str, bytes}
     assert any(survey.weights for survey in surveys)
+
+
+SET_MECHANISMS = SetSelection | SetCube | WholeSets
+
+
+def require_sets(mechanisms):
+    """Check that sets are asked by all mechanisms, with reports of all forms, and thresholds of one and more."""
+    selections = [m for m in mechanisms if isinstance(m, SetSelection)]
+    numbers = {(m.size == 1, recipe_of(m).law.design.outputs <= 1 << 63, m.threshold > 1) for m in selections}
+    assert numbers >= {
+        (True, True, False),
+        (False, True, False),
+        (False, True, True),
+        (False, False, False),
+    }
+    assert {m.report.nbytes for m in selections if m.size == 1} == {1, 2}
+    assert {m.most == 1 for m in selections} == {True, False}
+    cubes = [m for m in mechanisms if isinstance(m, SetCube)]
+    dims = {(m.sampled == m.k + 1, m.sampled > 62) for m in cubes}
+    assert dims == {(True, True), (False, False)}
+    assert {m.report.nbytes for m in mechanisms if isinstance(m, WholeSets)} == {1, 2}
+
+
+def flagged(n, *ticks):
+    """Return bytes of ticks in C."""
+    return bytes(i in ticks for i in range(n))
+
+
+@pytest.mark.claim("Ticks that are not valid are no answer in C, and never an error.", "Clients")
+def test_ticks_that_are_not_valid_are_no_answer(library):
+    survey = Survey({"a": Several(5, most=2, optional=True), "p": Together("a")}, 50.0, answers="all")
+    client, table = Client(), survey.client_table()
+    assert open_table(library, client, table) == 0
+    room, length = ctypes.create_string_buffer(64), ctypes.c_size_t(0)
+
+    def message(*values):
+        found = ctypes.byref(client), (Value * 2)(*values), KEY, room, ctypes.c_size_t(64), ctypes.byref(length)
+        assert library.ldpfast_answer(*found) == 0
+        return room.raw[: length.value]
+
+    none = Value(math.nan, 0xFFFFFFFF)
+    missing = message(none, none)
+    assert missing == message_of(survey, {}, KEY)
+    for ticks in (flagged(5, 1, 2, 3), flagged(4, 1), flagged(6, 1), b"\2" * 5, b"\1\0\0\0\xff", b""):
+        value = Value(math.nan, TICKS, ticks, len(ticks))
+        assert message(value, value) == missing
+    for value in (Value(0.0, 0), Value(math.nan, TICKS, None, 5), Value(math.nan, 0xFFFFFFFF, flagged(5), 5)):
+        assert message(value, value) == missing
+    for ticks in ((), (3,), (4, 1)):
+        value = Value(math.nan, TICKS, flagged(5, *ticks), 5)
+        assert message(value, value) == message_of(survey, {"a": list(ticks)}, KEY) != missing
+        assert message(value, none)[:11] == message(none, none)[:11]
+
+
+def test_ticks_are_no_text(library):
+    survey = Survey({"a": Text(8, "\1\2a", n=1000, optional=True)}, 30.0)
+    client, table = Client(), survey.client_table()
+    assert open_table(library, client, table) == 0
+    room, length = ctypes.create_string_buffer(64), ctypes.c_size_t(0)
+    values = (Value * 1)(Value(math.nan, TICKS, b"\1\1\1", 3))
+    assert (
+        library.ldpfast_answer(ctypes.byref(client), values, KEY, room, ctypes.c_size_t(64), ctypes.byref(length)) == 0
+    )
+    assert room.raw[: length.value] == message_of(survey, {}, KEY)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
@@ -207,6 +291,88 @@ def test_damaged_tables_are_refused_or_give_answers_within_bounds(sanitized, tmp
 def test_damaged_tables_of_texts(sanitized, tmp_path, survey):
     refused, answered = damage(sanitized, tmp_path, [survey], {"a": "cab" * 3})
     assert min(refused, answered) > 0
+
+
+# By set selection with a code, with and without numbers of sets, pairs, and a table; by cubes of some and of all
+# signs; of whole sets.
+TICKED: list[tuple[dict, float]] = [
+    ({"a": Several(6, most=2, optional=True), "p": Together("a")}, 2.0),
+    ({"a": Several(60, most=15, optional=True)}, 0.6),
+    ({"a": Several(8, most=2, optional=True), "b": YesNo(optional=True), "c": Cross("a", "b")}, 0.3),
+    ({"a": Several(9, optional=True)}, 4.0),
+    ({"a": Several(64, optional=True)}, 20.0),
+    ({"a": Several(5, most=2, optional=True)}, 6.0),
+]
+
+
+@pytest.mark.claim(
+    "A damaged table of sets is refused, or never makes the C client read or write out of bounds.", "Clients"
+)
+@pytest.mark.parametrize("number", [pytest.param(i, marks=pytest.mark.long) for i in range(len(TICKED))])
+def test_damaged_tables_of_sets(sanitized, tmp_path, number):
+    questions, epsilon = TICKED[number]
+    refused, answered = damage(sanitized, tmp_path, [Survey(questions, epsilon)], {"a": [1, 2], "b": True})
+    assert min(refused, answered) > 0
+
+
+def forged_sets(survey, place, form, value, *, part=False):
+    """Return the table with another number in its first declared question, or in the first one that is asked."""
+    table = bytearray(survey.client_table())
+    at = 88 if part else 88 + 32 * len(recipe_of(survey).declared)
+    struct.pack_into(form, table, at + place, value)
+    table[-16:] = person_keys.cmac(bytes(32), bytes(table[:-16]))
+    return bytes(table)
+
+
+SELECTED = Survey({"a": Several(20, most=3, optional=True)}, 1.0)
+CUBED, WHOLE = Survey({"a": Several(20, optional=True)}, 4.0), Survey({"a": Several(5, most=2, optional=True)}, 4.0)
+IMPOSSIBLE_SETS = {
+    "positions": (SELECTED, 4, "<I", 25, True),
+    "options": (SELECTED, 8, "<I", 21, True),
+    "ticks": (SELECTED, 12, "<I", 4, True),
+    "no ticks": (SELECTED, 12, "<I", 0, True),
+    "more ticks than options": (CUBED, 12, "<I", 21, True),
+    "zeros": (SELECTED, 16, "<Q", 1, True),
+    "pairs": (SELECTED, 0, "<I", 6, True),
+    "symbols": (SELECTED, 0, "<I", 0, True),
+    "encoding": (SELECTED, 0, "<I", 7, True),
+    "no heads": (SELECTED, 16, "<Q", 0, False),
+    "size 0": (SELECTED, 24, "<Q", 0, False),
+    "size": (SELECTED, 24, "<Q", 22, False),
+    "large size": (SELECTED, 24, "<Q", 2 + (1 << 32), False),
+    "threshold 0": (SELECTED, 6, "<H", 0, False),
+    "threshold": (SELECTED, 6, "<H", 3, False),
+    "density": (SELECTED, 32, "<Q", 64, False),
+    "bits": (SELECTED, 5, "<B", 32, False),
+    "randomized": (SELECTED, 4, "<B", 1, False),
+    "subset selection": (SELECTED, 4, "<B", 4, False),
+    "sampled": (CUBED, 24, "<Q", 22, False),
+    "none sampled": (CUBED, 24, "<Q", 0, False),
+    "half": (CUBED, 6, "<H", 2, False),
+    "more than sampled": (CUBED, 6, "<H", 5, False),
+    "rest": (CUBED, 32, "<Q", 1, False),
+    "whole sets": (CUBED, 4, "<B", 11, False),
+    "words": (WHOLE, 24, "<Q", 5, False),
+    "as a cube": (WHOLE, 4, "<B", 10, False),
+}
+
+
+@pytest.mark.claim("A forged table of sets whose numbers do not fit together is refused in C.", "Clients")
+@each("what", IMPOSSIBLE_SETS)
+def test_impossible_sets_are_damage(library, what):
+    survey, place, form, value, part = IMPOSSIBLE_SETS[what]
+    assert open_table(library, Client(), survey.client_table()) == 0
+    assert open_table(library, Client(), forged_sets(survey, place, form, value, part=part)) == DAMAGED
+
+
+def test_a_side_of_the_coin_that_is_hardly_ever_drawn_is_refused(library):
+    """The client would draw sets again and again: at most about 2^14 times are accepted."""
+    rare = Survey({"a": Several(900, most=200, optional=True)}, 1.0)
+    assert rare.mechanisms["a"].threshold == 1
+    assert open_table(library, Client(), forged_sets(rare, 24, "<Q", 80)) == DAMAGED
+    signs = Survey({"a": Several(200, optional=True)}, 9.0)
+    assert signs.mechanisms["a"].sampled == 201
+    assert open_table(library, Client(), forged_sets(signs, 6, "<H", 180)) == DAMAGED
 
 
 def damage(sanitized, folder, surveys, record):
@@ -434,6 +600,11 @@ PLANTED = {
         "const uint64_t replaced = -(uint64_t)(u >= p->direct);",
         'uint64_t replaced = 0; if (u >= p->direct) { __asm__ volatile(""); replaced = ~replaced; }',
     ),
+    "a branch on a tick": (
+        "const uint32_t missing = -(uint32_t)(option[p->most - 1] == INVALID_POSITION);",
+        "uint32_t missing = -(uint32_t)(option[p->most - 1] == INVALID_POSITION); "
+        'if (option[0] == 0) { __asm__ volatile(""); missing |= 0; }',
+    ),
     "a branch on the private coin of a set": (
         "const uint64_t report = (bits & low) | (moved & ~low & ~(at & in_word)) | (at & in_word & own);",
         "uint64_t report = (bits & low) | (moved & ~low & ~(at & in_word)); "
@@ -464,9 +635,18 @@ def test_no_branch_and_no_address_depends_on_an_answer_or_a_coin(folder, tmp_pat
         ),
     ]
     cases = [Case({"a": 0.0, "b": True}, KEY, person, b"") for person in (None, b"person")]
-    path = write(tmp_path / "cases", [(survey, cases) for survey in surveys])
-    asked = {type(mechanism) for survey in surveys for mechanism in survey.mechanisms.values()}
-    assert asked == {RandomizedResponse, SubsetSelection, UnaryEncoding}
+    tables = [(survey, cases) for survey in surveys]
+    ticks = [Several(9, most=3, optional=True), Several(70, most=4, optional=True), Several(5, most=2, optional=True)]
+    for options, epsilon in ((ticks[0], 2.0), (ticks[0], 0.4), (ticks[1], 0.4), (ticks[2], 6.0)):
+        surveys.append(Survey({"a": options}, epsilon))
+    pairs = Survey({"a": ticks[0], "p": Together("a")}, 0.5, weights={"a": 0})
+    crossed = Survey({"a": ticks[0], "b": YesNo(optional=True), "c": Cross("a", "b")}, 1.0, weights=CROSS_ONLY)
+    for survey in (*surveys[-4:], pairs, crossed):
+        for chosen in ([0, 2], [4], [0, 1, 2, 3, 4]):
+            tables.append((survey, [Case({"a": chosen, "b": True}, KEY, person, b"") for person in (None, b"person")]))
+    path = write(tmp_path / "cases", tables)
+    asked = {type(mechanism) for survey, _ in tables for mechanism in survey.mechanisms.values()}
+    assert asked == {RandomizedResponse, SubsetSelection, UnaryEncoding, SetSelection, WholeSets}
 
     def errors(text: str) -> list[str]:
         """Return the functions with a report. `word_below` draws again in rare cases, without the answer and the coin."""

@@ -16,14 +16,14 @@ import pytest
 
 from ldpfast.mechanisms import UnaryEncoding
 from ldpfast.reports import recipe_of
-from ldpfast.survey import Choice, Cross, Mean, Repeated, Survey, Text, YesNo, _columns
+from ldpfast.survey import Choice, Cross, Mean, Repeated, Several, Survey, Text, Together, YesNo, _columns
 
 from ..support.cases import each
 from ..support.client_tables import closed, forged_table, read
 from ..support.client_vectors import vectors
 from ..support.clients import Client, amalgamate, load_library, open_table
 from ..support.internals.shared import coin_integers, round_up
-from ..support.table_loss import Asked, loss_of, ratio_of
+from ..support.table_loss import Asked, loss_of, ratio_of, width
 
 DAMAGED, EPSILON, FINGERPRINT = 1, 9, 10
 YES = {"smokes": YesNo(optional=True)}
@@ -64,7 +64,15 @@ def surveys() -> list[Survey]:
     weekly = Repeated(Survey(questions, 6.0, answers=2), round=3.0, rounds=4)
     plain = [Survey(questions, epsilon) for epsilon in (0.1, 1.0, 5.0, 20.0)]
     several = [Survey(questions, 4.0, answers=2), Survey(questions, 40.0, answers="all")]
-    return [*plain, *several, *texts, panel.in_wave(2), weekly.in_round(1), *unary()]
+    return [*plain, *several, *texts, panel.in_wave(2), weekly.in_round(1), *unary(), *sets()]
+
+
+def sets() -> list[Survey]:
+    """Return surveys with sets of options: by every mechanism, small enough to write their channels down."""
+    few: dict = {"ticks": Several(4, most=2, optional=True), "pairs": Together("ticks"), **YES}
+    few["both"] = Cross("ticks", "smokes")
+    all_of = {"ticks": Several(4, optional=True)}
+    return [*(Survey(few, epsilon) for epsilon in (0.5, 2.0, 4.0, 9.0)), *(Survey(all_of, e) for e in (0.5, 2.0, 4.0))]
 
 
 def unary() -> list[Survey]:
@@ -95,7 +103,7 @@ def require_exact(library, asked: list[Survey]) -> None:
 def test_the_loss_of_a_survey_is_that_of_its_channels(library):
     require_exact(library, surveys())
     kinds = {question[2] for survey in surveys() for question in read(survey.client_table())["questions"]}
-    assert kinds == set(range(1, 9))
+    assert kinds == set(range(1, 12))
 
 
 @pytest.mark.long
@@ -118,14 +126,40 @@ def test_the_formulas_are_those_of_the_enumerated_channels():
             cases.append((8, 64, coin, 0, sketch))
         cases += [(7, 64, coin, 0, ((1, k, 1, 1 << k.bit_length(), 0, 0, 0, 0), [], [])) for k in (2, 3, 6, 7)]
     cases += [(7, bits, (1 << bits) - 1, 0, ((1, 5, 1, 8, 0, 0, 0, 0), [], [])) for bits in (1, 3, 29, 32)]
-    for kind, bits, first, second, more in cases:
-        table["questions"][0] = ((0,), more, kind, bits, 0, "a", first, second, 0, 1, b"")
+    cases = [(*case, 0) for case in cases]
+    set_cases = [
+        (9, 64, coin, size, (), t) for coin in COINS for size in (1, 2, 3, 4) for t in range(1, min(size, 2) + 1)
+    ]
+    set_cases += [
+        (10, 64, coin, size, (), t) for coin in COINS for size in (1, 2, 3, 5) for t in range(size // 2 + 1, size + 1)
+    ]
+    set_cases += [(11, 64, (1 << 64) - 12 * words, words, (), 0) for words in (1, 60, 1 << 50)]
+    for kind, bits, first, second, more, threshold in [*cases, *set_cases]:
+        table["parts"] = [(0, 3, ())] if kind < 9 else [(5, 7, (4, 2))]
+        table["questions"][0] = ((0,), more, kind, bits, threshold, "a", first, second, 0, 1, b"")
         asked = Asked(table, 0)
         channel = asked.channel()
         assert {sum(row.values()) for row in channel} == {1}
         assert ratio_of(channel) == asked.ratio
         counted[kind] += 1
-    assert set(counted) == {1, 2, 3, 4, 7, 8}
+    assert set(counted) == {1, 2, 3, 4, 7, 8, 9, 10, 11}
+
+
+COINS = (1, 1 << 60, 1 << 63, (1 << 64) - 1)
+
+
+@each("part", [(5, 6, (3, 2)), (6, 5, (3, 2)), (6, 10, (4, 3))])
+def test_the_formula_of_set_selection_is_that_of_tables_and_of_pairs(part):
+    """The number of the positions of a record is that of pairs, and in a table the product of those of its parts."""
+    for symbols in ([], [(0, 2, ())]):
+        asked = {"parts": [part, *symbols], "questions": [None]}
+        for size, threshold in ((1, 1), (2, 1), (2, 2)):
+            places = tuple(range(1 + len(symbols)))
+            if threshold > math.prod(map(width, asked["parts"])):
+                continue
+            asked["questions"][0] = (places, (), 9, 64, threshold, "a", 1 << 60, size, 0, 1, b"")
+            one = Asked(asked, 0)
+            assert ratio_of(one.channel()) == one.ratio
 
 
 def coins(source: random.Random, asked: Asked) -> tuple[int, int, int, int, int]:
@@ -134,7 +168,7 @@ def coins(source: random.Random, asked: Asked) -> tuple[int, int, int, int, int]
     first = min(max(1, source.getrandbits(64) >> source.randrange(64)), (1 << 64) - 1)
     if source.random() < 0.5:
         first = (1 << 64) - first
-    if kind in (1, 5, 6):
+    if kind in (1, 5, 6, 11):
         bits = source.choice((32, 64)) if asked.k <= 256 else 64
         most = ((1 << bits) - 1) // asked.k
         words = max(4, min(most, source.getrandbits(bits) >> source.randrange(bits - 2)) // 2 * 2)
@@ -147,6 +181,12 @@ def coins(source: random.Random, asked: Asked) -> tuple[int, int, int, int, int]
     if kind == 7:
         bits = source.choice((1, 7, 20, 32, 64))
         return bits, 0, max(1, first >> (64 - bits)), 0, 0
+    if kind == 9:
+        size = source.randrange(1, asked.k - asked.own + 1)
+        return 64, source.randrange(1, min(size, asked.own) + 1), first, size, source.randrange(64)
+    if kind == 10:
+        size = source.randrange(1, asked.options + 2)
+        return 64, source.randrange(size // 2 + 1, size + 1), first, size, 0
     return 64, 0, first, source.randrange(1, asked.k) if kind == 4 else 0, source.randrange(64) if kind == 4 else 0
 
 
@@ -183,7 +223,7 @@ def test_no_forged_table_loses_more_than_computed(library):
             assert exact <= Decimal(found), (survey, step)
             seen.update((question[2], found > 2 * survey.epsilon) for question in read(forged)["questions"])
     assert refused > 100
-    assert {kind for kind, is_larger in seen if is_larger} == set(range(1, 9))
+    assert {kind for kind, is_larger in seen if is_larger} == set(range(1, 12))
 
 
 def test_too_many_words_of_other_symbols_are_refused(library):

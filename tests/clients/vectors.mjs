@@ -5,6 +5,7 @@ const DECODERS = {
   $integer: (text) => BigInt(text),
   $date: (text) => new Date(text),
   $bytes: (text) => fromHex(text),
+  $set: (values) => new Set(values.map(decode)),
 };
 
 function fromHex(text) {
@@ -17,6 +18,7 @@ function fromBase64(text) {
 
 function decode(value) {
   if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.map(decode);
   const [kind] = Object.keys(value);
   return DECODERS[kind] === undefined ? value : DECODERS[kind](value[kind]);
 }

@@ -16,13 +16,14 @@ static void declare_drawn(uint32_t stream_number, void *words, size_t bytes);
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 1 << 20, PERSON_KIND = 18 };
+enum { MOST = 1 << 20, PERSON_KIND = 18, MOST_OPTIONS = 128 };
 
 static uint8_t file[MOST], message[MOST], marks[MOST];
 
 static void declare_drawn(uint32_t stream_number, void *words, size_t bytes)
 {
-    if (stream_number == STREAM_SUBSET_BITS || stream_number == STREAM_SUBSET_INDICES)
+    if (stream_number == STREAM_SUBSET_BITS || stream_number == STREAM_SUBSET_INDICES || stream_number == STREAM_SET_BITS ||
+        stream_number == STREAM_SET_INDICES)
         (void)VALGRIND_MAKE_MEM_DEFINED(words, bytes);
 }
 
@@ -42,17 +43,27 @@ int main(int count, char **argument)
         for (uint32_t cases = read_u32(at), first = 1; cases; cases--, first = 0) {
             at += first ? 4 : 0;
             ldpfast_value values[2];
+            uint8_t ticks[2][MOST_OPTIONS];
             uint8_t key[LDPFAST_KEY_BYTES];
             size_t length;
             memcpy(key, at, sizeof key);
             const uint32_t kind = read_u32(at + 32), person_bytes = read_u32(at + 44);
             const ldpfast_person person = {PERSON_KIND, 0, at + 48, person_bytes};
             at += 48 + person_bytes;
-            for (uint32_t i = 0; i < c.values; i++, at += 16) { /* without texts */
+            for (uint32_t i = 0; i < c.values; i++) { /* without texts */
                 memcpy(&values[i].number, at, 8);
                 memcpy(&values[i].category, at + 8, 4);
+                const uint32_t options = read_u32(at + 12);
+                if (options > MOST_OPTIONS)
+                    return 2;
+                memcpy(ticks[i], at + 16, options);
+                at += 16 + options;
+                if (options)
+                    values[i] = ldpfast_ticks(ticks[i], options);
+                else
+                    (void)VALGRIND_MAKE_MEM_UNDEFINED(&values[i], sizeof values[i]);
+                (void)VALGRIND_MAKE_MEM_UNDEFINED(ticks[i], options); /* whether there are ticks is public */
             }
-            (void)VALGRIND_MAKE_MEM_UNDEFINED(values, sizeof values);
             (void)VALGRIND_MAKE_MEM_UNDEFINED(key, sizeof key);
             if (kind == 0)
                 ldpfast_answer(&c, values, key, message, MOST, &length);

@@ -32,6 +32,10 @@ def read(table: bytes) -> dict:
             at, characters, zeros = struct.unpack_from("<IIQ", table, 96 + 32 * i)
             assert zeros == 0
             numbers = struct.unpack_from(f"<{characters}I", table, at)
+        elif encoding in (5, 6):
+            *numbers, zeros = struct.unpack_from("<IIQ", table, 96 + 32 * i)
+            assert zeros == 0
+            numbers = tuple(numbers)
         else:
             assert table[96 + 32 * i : 112 + 32 * i] == bytes(16)
             numbers = ()

@@ -14,7 +14,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, SurveyQuestion, SurveyRound, Text, YesNo
+from ldpfast.survey import (
+    Choice,
+    Cross,
+    Histogram,
+    Mean,
+    Repeated,
+    Several,
+    Survey,
+    SurveyQuestion,
+    SurveyRound,
+    Text,
+    Together,
+    YesNo,
+)
 
 from ..cards.questions import QUESTION_CARDS
 from ..cards.questions.choice import TEXTS
@@ -22,9 +35,10 @@ from .internals.kernels import Stream
 from .internals.survey import EPOCH, ColumnQuestion, client, column_of
 
 FIRST, CASES = 50, 20  # surveys of the first version of the vectors
-NO_CATEGORY = 0xFFFFFFFF
+NO_CATEGORY, TICKS = 0xFFFFFFFF, 0xFFFFFFFE
 # Makers of random questions, by their numbers.
-RANDOM = [make for _, make in sorted((n, make) for card in QUESTION_CARDS.values() for n, make in card.random.items())]
+MAKERS = [make for _, make in sorted((n, make) for card in QUESTION_CARDS.values() for n, make in card.random.items())]
+RANDOM, RANDOM_SETS = MAKERS[:6], MAKERS[6:]  # of the first version of the vectors, and of sets of options
 
 
 @dataclass(frozen=True)
@@ -49,6 +63,19 @@ def vectors() -> list[tuple[Survey, list[Case]]]:
         found.append((asked, [_case(source, asked, True) for _ in range(CASES)]))
     for asked in _texts():
         found.append((asked, [_case(source, asked, bool(i % 2)) for i in range(2 * CASES)]))
+    for asked in _sets(source):
+        found.append((asked, [_case(source, asked, bool(i % 2)) for i in range(CASES)]))
+    return found
+
+
+def answered(survey: Survey) -> dict[str, tuple[ColumnQuestion, str]]:
+    """Return the question whose cells answer each declared question, and the name of their column."""
+    found = {}
+    for name in survey._recipe.declared:
+        asked: Any = survey.questions[name]
+        name_of = asked.of if isinstance(asked, Together) else name
+        question = survey.column_questions[name_of]
+        found[name] = (question, question.column or name_of)
     return found
 
 
@@ -128,6 +155,48 @@ def _texts() -> list[Survey]:
     ]
 
 
+def _sets(source: random.Random) -> list[Survey]:
+    """Return surveys with sets of options: by every mechanism, with pairs and tables, small and large."""
+    few: dict[str, SurveyQuestion] = {
+        "symptoms": Several(
+            ["fever", "cough", "rash", "pain", "none; or other"], most=3, optional=True, column="ticks"
+        ),
+        "smokes": YesNo(optional=True),
+        "sleep": Mean(0, 12, optional=True),
+        "pairs": Together("symptoms"),
+        "by sleep": Cross("sleep", "symptoms"),
+        "three": Cross("symptoms", "smokes", "sleep"),
+    }
+    twice: dict[str, SurveyQuestion] = {
+        "a": Several(9, most=2, optional=True),
+        "b": Several(7, most=4, optional=True),
+        "age": Histogram(list(range(0, 100, 10)), optional=True),
+        "both": Cross("a", "b"),
+        "ages": Cross("b", "age"),
+    }
+    found = [Survey(few, epsilon, answers=3) for epsilon in (1.5, 6.0, 24.0)]
+    found += [Survey(twice, 2.0, series="sets"), Survey(twice, 40.0, answers="all")]
+    for k, most, epsilon in LARGE_SETS:
+        found.append(Survey({"a": Several(k, most=most, optional=True)}, epsilon))
+    found.append(Survey({"a": Several(120, most=23, optional=True), "p": Together("a")}, 3.0, weights={"a": 0}))
+    found.append(Survey({"a": Several(361, most=3, optional=True), "p": Together("a")}, 1.0, weights={"a": 0}))
+    for _ in range(12):
+        questions: dict[str, SurveyQuestion] = {}
+        for i in range(1 + source.randrange(3)):
+            column = f"column {i}" if source.random() < 0.3 else None
+            questions[f"ticks {i}"] = RANDOM_SETS[source.randrange(len(RANDOM_SETS))](source, column)
+            own = questions[f"ticks {i}"]
+            assert isinstance(own, Several)
+            if column_of(own).k > 6 and own.most is not None and own.most > 1 and source.random() < 0.5:
+                questions[f"pairs {i}"] = Together(f"ticks {i}")
+        if source.random() < 0.5:
+            questions["smokes"] = YesNo(optional=True)
+            questions["cross"] = Cross("ticks 0", "smokes")
+        answers = 1 + source.randrange(len(questions))
+        found.append(Survey(questions, answers * EPSILONS[source.randrange(len(EPSILONS))], answers=answers))
+    return found
+
+
 def _question(source: random.Random, i: int) -> ColumnQuestion:
     column = f"column {i}" if source.random() < 0.3 else None
     return RANDOM[source.randrange(len(RANDOM))](source, column)
@@ -148,6 +217,13 @@ LARGE: list[tuple[dict[str, SurveyQuestion], float]] = [
     ),
     ({f"q{i}": YesNo(optional=True) for i in range(150)}, 1.0),
 ]
+# Options, largest number of ticks, epsilon: one position as a code and sets with and without a number, short and long;
+# sampled cubes with items of one and two bytes and of all signs; whole sets.
+LARGE_SETS = [
+    (1000, 3, 1.0), (1000, 3, 5.0), (5000, 4, 1.0), (900, 60, 9.0), (100, 10, 0.3), (64, 20, 8.0), (250, 5, 2.0), (2, 1, 1.0),
+    (20, None, 0.3), (20, None, 4.0), (20, None, 9.0), (62, None, 20.0), (100, None, 20.0), (200, None, 9.0),
+    (5, None, 9.0), (9, 4, 9.0), (16, 2, 14.0),
+]  # fmt: skip
 # Means with steps, and the largest sets.
 LATER: list[tuple[dict[str, SurveyQuestion], float]] = [
     (
@@ -206,6 +282,8 @@ def _value(source: random.Random, question: ColumnQuestion) -> Any:
     if isinstance(question, Text):
         return WORDS[source.randrange(len(WORDS))]
     column = column_of(question)
+    if isinstance(question, Several):
+        return _ticks(source, column.labels, question.most or len(column.labels))
     if column.encoding == "symbol":
         return column.cells[source.randrange(len(column.cells))]
     lower, upper = column.valid_range()
@@ -216,6 +294,19 @@ def _value(source: random.Random, question: ColumnQuestion) -> Any:
     return lower + (upper - lower) * source.random()
 
 
+def _ticks(source: random.Random, labels: tuple[Any, ...], most: int) -> Any:
+    """Return labels in any order, in all containers, some twice, and sometimes too many or unknown ones."""
+    size = min(len(labels), source.randrange(most + 1) if source.random() < 0.9 else most + 1)
+    chosen = source.sample(labels, size)
+    chosen += chosen[:1] if source.random() < 0.3 else []
+    chosen += [source.choice(UNKNOWN)] if source.random() < 0.05 else []
+    kind = source.randrange(4)
+    if kind == 0:
+        return " ;".join(map(str, chosen)) + source.choice(("", ";", " ", ";;\t"))
+    return chosen if kind == 1 else tuple(chosen) if kind == 2 else set(chosen)
+
+
+UNKNOWN = [None, "unknown", -1, 1.25, ""]
 STRANGE = [
     None, math.nan, math.inf, -math.inf, -0.0, 0, 1, True, False, "unknown", "", "1", "yes", 1e308, -1e308, 5e-324, 10**30,
     1 << 60, date(1999, 12, 31), date(1969, 12, 31), 2.0, 1.5,
@@ -229,7 +320,9 @@ WORDS = (*TEXTS, "cab", "häuser", "a\0b", "x" * 300, "西🦉西🦉西🦉西�
 
 
 def c_text(question: ColumnQuestion, value: Any) -> bytes:
-    """Return the bytes of a text, as a program in C has to find them."""
+    """Return the bytes of a text, or of ticks, as a program in C has to find them."""
+    if isinstance(question, Several):
+        return _c_ticks(column_of(question).labels, value) or b""
     return value.encode() if isinstance(question, Text) and isinstance(value, str) else b""
 
 
@@ -239,11 +332,27 @@ def c_value(question: ColumnQuestion, value: Any) -> tuple[float, int]:
     if column.encoding == "symbol":
         same = [i for i, cell in enumerate(column.cells) if value is not None and cell == value]
         return math.nan, same[0] if same else NO_CATEGORY
+    if isinstance(question, Several):
+        return math.nan, NO_CATEGORY if _c_ticks(column.labels, value) is None else TICKS
     if isinstance(question, Text):
         return math.nan, NO_CATEGORY
     if isinstance(value, date):
         return float((value - EPOCH).days), NO_CATEGORY
     return float(value) if isinstance(value, int | float) else math.nan, NO_CATEGORY
+
+
+def _c_ticks(labels: tuple[Any, ...], value: Any) -> bytes | None:
+    """Return a byte for each option, 2 if another one is ticked; None if there are no ticks."""
+    if isinstance(value, str):
+        names = [str(label) for label in labels]
+        chosen: list[Any] = [part.strip() for part in value.split(";") if part.strip()]
+    elif isinstance(value, list | tuple | set):
+        names, chosen = list(labels), list(value)
+    else:
+        return None
+    if not all(one in names for one in chosen):
+        return b"\2" * len(labels)
+    return bytes(name in chosen for name in names)
 
 
 def c_bytes(found: list[tuple[Survey, list[Case]]]) -> bytes:
@@ -258,8 +367,8 @@ def c_bytes(found: list[tuple[Survey, list[Case]]]) -> bytes:
             data = data if isinstance(data, bytes) else b""
             kind = {type(None): 0, int: 16, str: 17, bytes: 18}[type(case.person)]
             out += [case.key, struct.pack("<IqI", kind, integer, len(data)), data]
-            for name, question in survey.column_questions.items():
-                value = case.record.get(question.column or name)
+            for question, column in answered(survey).values():
+                value = case.record.get(column)
                 text = c_text(question, value)
                 out.append(struct.pack("<dII", *c_value(question, value), len(text)) + text)
     return b"".join(out)
@@ -294,6 +403,10 @@ def _js_value(value: Any) -> Any:
         return value
     if isinstance(value, date):
         return {"$date": value.isoformat()}
+    if isinstance(value, list | tuple):
+        return [_js_value(one) for one in value]
+    if isinstance(value, set):
+        return {"$set": [_js_value(one) for one in value]}
     if isinstance(value, bytes):
         return {"$bytes": value.hex()}
     if isinstance(value, int):

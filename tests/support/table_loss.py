@@ -17,7 +17,7 @@ from .client_tables import read
 
 WORD = 1 << 64
 ENUMERABLE = 4096  # reports of one symbol, at most
-RESPONSES, SKETCHES = (1, 5, 6), (6, 7, 8)
+RESPONSES, SKETCHES, SETS = (1, 5, 6, 11), (6, 7, 8), (9, 10, 11)
 Channel = list[dict[Any, Fraction]]
 
 
@@ -25,11 +25,17 @@ class Asked:
     """A question that is asked, with the integers of its coins."""
 
     def __init__(self, table: dict, number: int) -> None:
-        places, self.more, self.kind, self.bits, _, self.name, *integers, _, _ = table["questions"][number]
+        places, self.more, self.kind, self.bits, self.threshold, self.name, *integers, _, _ = table["questions"][number]
         self.first, self.second, _ = integers
         self.k = math.prod(table["parts"][place][1] for place in places)
         if self.kind in SKETCHES:
             (_, self.k, _, self.codes, self.order, self.length, *_), self.field, _ = self.more
+        if self.kind in SETS:
+            self.parts = [table["parts"][place] for place in places]
+            self.own = math.prod(map(width, self.parts))  # positions of a record
+            self.options = self.k - self.own - 1  # of a single part
+        if self.kind == 11:
+            self.k = sum(math.comb(self.options, size) for size in range(self.own + 1)) + 1
 
     @property
     def ratio(self) -> Fraction:
@@ -40,6 +46,9 @@ class Asked:
         if self.kind in (2, 3):
             return Fraction(WORD - self.first, self.first) ** (2 if self.kind == 2 else 1)
         odds = Fraction(self.first, words - self.first)
+        if self.kind in (9, 10):
+            inside, outside = self._sides()
+            odds *= Fraction(outside, inside)
         if self.kind == 4:
             odds *= Fraction(self.k - self.second, self.second)
         if self.kind == 8:
@@ -52,6 +61,15 @@ class Asked:
         """Whether the channel can be enumerated."""
         sizes = {2: 1 << min(self.k, 64), 3: 1 << min(self.k, 64), 7: self.codes if self.kind == 7 else 0}
         sizes[4] = math.comb(self.k, self.second) if self.kind == 4 and self.k < 40 else ENUMERABLE
+        if self.kind in (9, 10):
+            sizes[9] = sizes[10] = ENUMERABLE
+            if self.k < 14:
+                reports = (
+                    math.comb(self.k, self.second)
+                    if self.kind == 9
+                    else math.comb(self.options + 1, self.second) << self.second
+                )
+                sizes[9] = sizes[10] = len(self.records()) * reports // self.k
         sizes[8] = self.codes if self.kind == 8 else 0
         return self.k * sizes.get(self.kind, self.k) <= ENUMERABLE
 
@@ -77,6 +95,8 @@ class Asked:
             inside, outside = heads / math.comb(k - 1, self.second - 1), (1 - heads) / math.comb(k - 1, self.second)
             sets = list(combinations(range(k), self.second))
             return [{chosen: inside if x in chosen else outside for chosen in sets} for x in range(k)]
+        if self.kind in (9, 10):
+            return self._sets(heads)
         draw = self._hadamard if self.kind == 7 else self._projective
         rows = []
         for x in range(k):
@@ -85,6 +105,49 @@ class Asked:
                 for code, times in codes.items():
                     row[code] = row.get(code, Fraction()) + weight * times / codes.total()
             rows.append(row)
+        return rows
+
+    def _sides(self) -> tuple[int, int]:
+        """Return the numbers of reports with at least `threshold` hits, and of others."""
+        if self.kind == 10:
+            hits = [math.comb(self.second, hits) for hits in range(self.second + 1)]
+        else:
+            others = self.k - self.own
+            hits = [
+                math.comb(self.own, c) * math.comb(others, self.second - c)
+                for c in range(min(self.own, self.second) + 1)
+            ]
+        return sum(hits[self.threshold :]), sum(hits[: self.threshold])
+
+    def records(self) -> list[tuple[int, ...]]:
+        """Return the positions of all records: all sets of the parts, and all of their symbols."""
+        found: list[tuple[int, ...]] = [(0,)]
+        for part in self.parts:
+            found = [tuple(a * part[1] + b for a in before for b in own) for before in found for own in rows_of(part)]
+        return found
+
+    def _sets(self, heads: Fraction) -> Channel:
+        """Return the probabilities of sets of positions, or of signed coordinates, by their hits of a record."""
+        inside, outside = self._sides()
+        k, size, rows = self.k, self.second, []
+        for record in self.records():
+            if self.kind == 9:
+                common = {report: len(set(record) & set(report)) for report in combinations(range(k), size)}
+                total = 1
+            else:
+                marked = {position if position < self.options else self.options for position in record} & {
+                    *range(self.options),
+                    *([self.options] if k - 1 in record else []),
+                }
+                coordinates = list(combinations(range(self.options + 1), size))
+                common = {
+                    (chosen, signs): sum((c in marked) == s for c, s in zip(chosen, signs, strict=True))
+                    for chosen in coordinates
+                    for signs in product((False, True), repeat=size)
+                }
+                total = len(coordinates)
+            one, other = heads / (inside * total), (1 - heads) / (outside * total)
+            rows.append({report: one if hits >= self.threshold else other for report, hits in common.items()})
         return rows
 
     def _hadamard(self, x: int) -> list[Counter]:
@@ -127,6 +190,27 @@ class Asked:
                 factor = inverse[z[top]]
                 found[goal][first[top] + sum(times[factor][z[i]] * q**i for i in range(top))] += 1
         return found
+
+
+def width(part: tuple) -> int:
+    """Return the number of positions of a record in a declared question."""
+    encoding, _, numbers = part
+    return numbers[1] if encoding == 5 else math.comb(numbers[1], 2) if encoding == 6 else 1
+
+
+def rows_of(part: tuple) -> list[tuple[int, ...]]:
+    """Return the positions of all answers to a declared question, that of no answer too."""
+    encoding, k, numbers = part
+    if encoding not in (5, 6):
+        return [(symbol,) for symbol in range(k)]
+    (options, most), own, found = numbers, width(part), []
+    elements = k - own - 1
+    pairs = {pair: number for number, pair in enumerate(combinations(range(options), 2))}
+    for size in range(most + 1):
+        for ticks in combinations(range(options), size):
+            chosen = [pairs[pair] for pair in combinations(ticks, 2)] if encoding == 6 else list(ticks)
+            found.append((*chosen, *range(elements, elements + own - len(chosen))))
+    return [*found, (*range(elements, elements + own - 1), k - 1)]
 
 
 def ratio_of(channel: Channel) -> Fraction | float:

@@ -8,13 +8,21 @@ import json
 import numpy as np
 import pytest
 
-from ldpfast.mechanisms import ProjectiveGeometryResponse, RandomizedResponse, SketchResponse, SubsetSelection
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, Text, YesNo
+from ldpfast.mechanisms import (
+    ProjectiveGeometryResponse,
+    RandomizedResponse,
+    SetSelection,
+    SketchResponse,
+    SubsetSelection,
+)
+from ldpfast.mechanisms._set_cube import SetCube
+from ldpfast.mechanisms._whole_sets import WholeSets
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Several, Survey, Text, Together, YesNo
 
 from ..support import person_keys
 from ..support.cases import each
 from ..support.client_tables import read
-from ..support.client_vectors import vectors
+from ..support.client_vectors import answered, vectors
 from ..support.internals.kernels import strings
 from ..support.internals.mechanisms import subset_selection
 from ..support.internals.shared import finite_field, schemas
@@ -49,13 +57,18 @@ def test_a_table_says_what_the_survey_asks():
     for survey, _ in vectors():
         table = survey.client_table()
         found = read(table)
-        assert found["head"] == (b"LDPCLNT\x05", 1, len(table), schemas.digest(survey.schema()))
+        assert found["head"] == (b"LDPCLNT\x06", 1, len(table), schemas.digest(survey.schema()))
         assert found["checksum"] == person_keys.cmac(bytes(32), table[:-16])
         assert found["answers"] == survey.answers
         assert found["series"] == survey._recipe.series.coins
         assert list(found["thresholds"]) == (survey._recipe.thresholds.tolist() if survey.answers == 1 else [])
         declared = list(survey._recipe.declared)
-        for (encoding, k, numbers), question in zip(found["parts"], survey.column_questions.values(), strict=True):
+        for (encoding, k, numbers), (name, (question, _)) in zip(found["parts"], answered(survey).items(), strict=True):
+            if isinstance(question, Several):
+                column = survey._recipe.declared[name]
+                assert (encoding, k) == (6 if isinstance(survey.questions[name], Together) else 5, column.k)
+                assert numbers == (len(column_of(question).labels), question.most or len(column_of(question).labels))
+                continue
             assert k == (question.max_bytes if isinstance(question, Text) else question.k)
             encodings = {"symbol": 0, "low-high": 1, "bin": 2, "string": 4}
             assert encoding == (3 if column_of(question).steps else encodings[column_of(question).encoding])
@@ -72,6 +85,11 @@ def test_a_table_says_what_the_survey_asks():
             if column.encoding == "symbol":
                 labels = [*column.cells]
                 expected["labels"] = schemas.pack(labels) if labels != [*range(len(labels))] else len(labels)
+            if column.encoding == "positions":
+                labels = [*column.options]
+                expected["labels"] = schemas.pack(labels) if labels != [*range(len(labels))] else len(labels)
+                if not all(isinstance(label, str) for label in labels):
+                    expected["texts"] = [str(label) for label in labels]
             assert json.loads(text) == expected
         for fields, item in zip(found["questions"], survey._recipe.items, strict=True):
             places, second, kind, bits, shift, name, *integers, tickets, description = fields
@@ -98,7 +116,17 @@ def test_a_table_says_what_the_survey_asks():
                     type(mechanism.response).__name__, 8
                 )
                 mechanism, kind = mechanism.response, 1 if kind == 6 else kind
-            if isinstance(mechanism, RandomizedResponse):
+            if isinstance(mechanism, WholeSets):
+                assert (kind, bits, shift) == (11, coin.bits, coin.shift)
+                assert integers == [coin.keep - coin.words_per_symbol, coin.words_per_symbol, coin.reciprocal]
+            elif isinstance(mechanism, SetCube):
+                assert (kind, bits, shift, *integers) == (10, 64, mechanism.threshold, coin.heads, mechanism.sampled, 0)
+            elif isinstance(mechanism, SetSelection):
+                others = mechanism.domain.positions - mechanism.most
+                density = subset_selection.first_density(others, mechanism.size)
+                assert (kind, bits, shift) == (9, 64, mechanism.threshold)
+                assert integers == [coin.heads, mechanism.size, density]
+            elif isinstance(mechanism, RandomizedResponse):
                 assert (kind, bits) == (1, coin.bits)
                 assert integers[0] + mechanism.k * integers[1] == 1 << bits
                 assert integers[1:] == [coin.words_per_symbol, coin.reciprocal]

@@ -6,6 +6,7 @@
 #include "privatize/sampled_cube.h"
 #include "random/indices.h"
 #include "random/uniform.h"
+#include "simd/branchless.h"
 
 /* Streams of the signs of one block: the coins and what draws the patterns, and the coordinates that disagree. */
 typedef struct {
@@ -59,7 +60,7 @@ static uint64_t draw_disagreements(const sampled_cube *p, cube_streams *s)
         return 1 + word_below(&s->signs, ((uint64_t)1 << p->sampled) - 1);
     for (;;) {
         const uint64_t drawn = reader_word(&s->signs) & word_mask(p->sampled);
-        if ((uint32_t)__builtin_popcountll(drawn) > most || s->signs.source.key->exhausted)
+        if (count_ones(drawn) > most || s->signs.source.key->exhausted)
             return drawn;
     }
 }

@@ -40,8 +40,11 @@ LDP_INLINE void NAME(rows_of_words)(const uint8_t *rows, size_t n, uint32_t k, u
 static void NAME(set_positions)(const uint8_t *rows, size_t n, uint32_t k, uint32_t own, int packed, uint16_t *out)
 {
     const size_t words = (k + 63) / 64;
-    if (words == 1) /* the loops over words are unrolled */
+#if !defined(LDP_FREESTANDING)
+    if (words == 1) { /* the loops over words are unrolled */
         NAME(rows_of_words)(rows, n, k, own, packed, 1, out);
-    else
-        NAME(rows_of_words)(rows, n, k, own, packed, words, out);
+        return;
+    }
+#endif
+    NAME(rows_of_words)(rows, n, k, own, packed, words, out);
 }

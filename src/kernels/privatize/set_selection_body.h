@@ -118,6 +118,7 @@ static int NAME(set_selection_u16)(const void *params, stream_key *key, uint64_t
         stream bits = stream_open(key, STREAM_SET_BITS, block);
         NAME(draw_bits)(p->density, &bits, set, n * words);
     }
+#if !defined(LDP_FREESTANDING)
     if (words == 1) /* loops of known lengths are unrolled */
         switch (p->own) {
         case 2:
@@ -131,5 +132,6 @@ static int NAME(set_selection_u16)(const void *params, stream_key *key, uint64_t
         }
     if (words == 2)
         return NAME(report_sets)(p, records, n, 2, p->own, &coins, &indices, set, reports);
+#endif
     return NAME(report_sets)(p, records, n, words, p->own, &coins, &indices, set, reports);
 }

@@ -1,6 +1,12 @@
 /* Uniform sets of a given size: independent bits of about the right density, then uniform members are added or removed until the
  * size is right. Every set of the size has the same probability, because all indices are treated alike.
- * Bottleneck: the additions, one after another through the cache; then the key stream. */
+ * Bottleneck: the additions, one after another through the cache; then the key stream.
+ *
+ * One file with all kernels has it once. */
+#ifndef LDP_UNIFORM_SETS_BODY
+#if defined(LDP_FREESTANDING)
+#define LDP_UNIFORM_SETS_BODY
+#endif
 
 /* Independent bits with probability density / 2^SET_DIGITS, by comparison of binary digits, the lowest first. */
 static void NAME(draw_bits)(uint32_t density, stream *s, uint64_t *row, size_t words)
@@ -41,3 +47,4 @@ static void NAME(adjust)(uint32_t size, index_reader *indices, uint64_t *row, si
         count -= before >> i % 64 & 1;
     }
 }
+#endif

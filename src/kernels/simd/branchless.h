@@ -57,6 +57,15 @@ LDP_INLINE double unless_nan_f64(double x, double v, double instead)
     return double_of((bits_f64(v) & ~nan) | (bits_f64(instead) & nan));
 }
 
+/* Population count by arithmetic, because a library function may look up a table. */
+LDP_INLINE size_t count_ones(uint64_t v)
+{
+    v -= v >> 1 & 0x5555555555555555u;
+    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+    v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (size_t)(v * 0x0101010101010101u >> 56);
+}
+
 /* High half of the product of two words. */
 #if defined(__LP64__)
 LDP_INLINE uint64_t high_product_u64(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b >> 64); }

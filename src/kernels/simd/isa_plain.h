@@ -19,14 +19,7 @@ LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
     return out;
 }
 
-/* Population count by arithmetic, because a library function may look up a table. */
-LDP_INLINE size_t ones_plain(uint64_t v)
-{
-    v -= v >> 1 & 0x5555555555555555u;
-    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
-    v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return (size_t)(v * 0x0101010101010101u >> 56);
-}
+LDP_INLINE size_t ones_plain(uint64_t v) { return count_ones(v); }
 
 typedef uint64_t words_plain __attribute__((vector_size(16)));
 

@@ -80,14 +80,14 @@ static wide wide_high(const wide *a, const wide *b, int twice, uint32_t *rest)
     return twice ? wide_double(&high, next >> 31) : high;
 }
 
-/* Upper bound of |ln(a / b)|, 0 < a, b < 2^97, at most 2^-118 too large.
+/* Upper bound of |ln(a / b)|, 0 < a, b < 2^127, at most 2^-118 too large; of ln(2^more a / b), a >= b, more < 250, if `more` is not 0.
  *
  * a / b is 2^exponent x with 1 <= x < 2. The binary digits of the logarithm of x come one by one from squares: if the square of x is
  * at least 2, the digit is 1, and half of the square takes the place of x. x has 127 digits behind the point and is rounded up. */
-static wide log_up(wide a, wide b)
+static wide log_up(wide a, wide b, uint32_t more)
 {
     static const wide ln2 = {{0x03f2f6b0, 0xc9e3b398, 0xd1cf79ab, 0xb17217f7}}; /* 2^128 ln 2, rounded up */
-    wide x = {{1, 0, 0, 0}}, found = {{0, 0, 0, 0}};
+    wide x = {{1, 0, 0, 0}}, found = {{more, 0, 0, 0}};
     uint32_t rest;
     if (wide_below(&a, &b)) {
         const wide other = a;
@@ -95,7 +95,7 @@ static wide log_up(wide a, wide b)
         b = other;
     }
     a = wide_difference(&a, &b);
-    if (wide_is_zero(&a))
+    if (wide_is_zero(&a) && more == 0)
         return found;
     while (!wide_below(&a, &b)) { /* a + b, the larger number, is at least 2 b */
         a = wide_difference(&a, &b);
