@@ -19,7 +19,7 @@ PACKAGE = ROOT / "clients" / "js"
 FILES = ("index.mjs", "index.d.ts", "package.json", "README.md")
 FEATURES = ["--target=wasm32-freestanding", "-mcpu=generic", "-mbulk-memory"]
 COMPILE = ["cc", *FEATURES, "-std=c11", "-Os", "-g0", "-Wall", "-Wextra", "-Werror"]
-LINK = ["wasm-ld", "--no-entry", "--export=__heap_base", "--stack-first", "-z", "stack-size=65536", "--strip-all"]
+LINK = ["wasm-ld", "--no-entry", "--export=__heap_base", "--stack-first", "-z", "stack-size=131072", "--strip-all"]
 
 
 def pinned_version() -> str:

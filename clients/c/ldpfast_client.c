@@ -785,7 +785,7 @@ static void write_pairs(const part *p, const uint16_t *option, uint32_t missing,
 }
 
 /* Writes the positions of a set in ascending order: those of the options, or of their pairs, then fillers. */
-static void write_positions(const part *p, const ldpfast_value *value, uint16_t *row)
+__attribute__((noinline)) static void write_positions(const part *p, const ldpfast_value *value, uint16_t *row)
 {
     const uint32_t own = width_of(p);
     uint16_t option[MAX_OWN];

@@ -544,7 +544,7 @@ def test_keys_of_the_system_are_different(library):
 
 
 @linux
-@pytest.mark.claim("The C client needs at most 32 KB of stack.", "Clients")
+@pytest.mark.claim("The C client needs at most 56 KB of stack.", "Clients")
 @pytest.mark.parametrize("level", ["-Os", "-O2", "-O3"])
 @pytest.mark.long
 def test_the_deepest_calls_fit_into_the_documented_stack(folder, tmp_path, level):
@@ -565,7 +565,7 @@ def test_the_deepest_calls_fit_into_the_documented_stack(folder, tmp_path, level
         return frames.get(function, 0) + max(map(deepest, calls.get(function, ())), default=0)
 
     assert "__indirect_call" not in graph
-    assert 16 * 1024 < max(map(deepest, frames)) <= 32 * 1024
+    assert 16 * 1024 < max(map(deepest, frames)) <= 56 * 1024
 
 
 @pytest.mark.claim("The C client needs no C library, allocates nothing and has no state.", "Clients")
@@ -649,7 +649,7 @@ def test_no_branch_and_no_address_depends_on_an_answer_or_a_coin(folder, tmp_pat
     assert asked == {RandomizedResponse, SubsetSelection, UnaryEncoding, SetSelection, WholeSets}
 
     def errors(text: str) -> list[str]:
-        """Return the functions with a report. `word_below` draws again in rare cases, without the answer and the coin."""
+        """Return the functions with a report. Two draw again in rare cases, without the answer and the coin."""
         source = tmp_path / "source"
         source.mkdir(exist_ok=True)
         assert text.count(DRAW) == 1
@@ -663,7 +663,7 @@ def test_no_branch_and_no_address_depends_on_an_answer_or_a_coin(folder, tmp_pat
         assert done.returncode in (0, 9), done
         found = re.findall(r"(?:Conditional jump|Use of uninitialised).*\n==\d+==\s+at 0x\w+: (\w+)", done.stderr)
         assert len(found) == len(re.findall("Conditional jump|Use of uninitialised", done.stderr))
-        return [function for function in found if function != "word_below"]
+        return [function for function in found if function not in ("word_below", "draw_digits")]
 
     text = (folder / "ldpfast_client.c").read_text()
     assert errors(text) == []
