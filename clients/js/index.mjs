@@ -412,7 +412,7 @@ function questionsOf(table, count) {
     const size = Array.isArray(labels) ? labels.length : labels;
     const isSet = encoding === SET || encoding === PAIRS;
     const expected = encoding === SYMBOL ? most - 1 : isSet ? u32(at + NUMBERS_AT) : undefined;
-    if (typeof column !== "string" || column === "" || size !== expected || (isSet && Array.isArray(labels) && texts.length !== size)) {
+    if (typeof column !== "string" || column === "" || size !== expected || (isSet && Array.isArray(labels) && ![0, size].includes(texts.length))) {
       throw new RangeError("table must have a column and a label of each category for every question");
     }
     if (isSet) return { column, labels, texts, encoding, options: size, most: u32(at + NUMBERS_AT + 4) };
@@ -476,6 +476,7 @@ function ticksOf({ labels, texts, options, most }) {
   const byText = new Map(listed.map((text, i) => [text, i]));
   const known = (value) => {
     if (typeof value === "string") {
+      if (byText.size === 0) return [NO_CATEGORY]; // texts cannot name all options
       const parts = value.split(DELIMITER).map((part) => part.replace(SPACE, "")).filter((part) => part !== "");
       return parts.map((part) => byText.get(part) ?? NO_CATEGORY);
     }

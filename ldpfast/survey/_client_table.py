@@ -118,8 +118,9 @@ def _text_of(name: str, column: QuestionColumn) -> bytes:
     if isinstance(column, SetColumn):
         options, count = column.options, len(column.options)
         found["labels"] = count if options == tuple(range(count)) else _schema.pack(options)
-        if not all(isinstance(label, str) for label in options):
-            found["texts"] = [str(label) for label in options]
+        spelled = column.spelled or {}
+        if list(spelled) != list(options):
+            found["texts"] = list(spelled)
     return _schema.canonical_json(found)
 
 

@@ -130,6 +130,11 @@ class SetColumn(QuestionColumn):
         """Labels that a cell is made of."""
         return self.labels
 
+    @property
+    def spelled(self) -> dict[str, int] | None:
+        """Numbers of the options by the parts of a text that name them; None if texts cannot name all of them."""
+        raise NotImplementedError
+
     # Clients ----------------------------------------------------------------------------------------------------------
 
     def client_part(self, start: int) -> tuple[int, bytes, bytes]:
@@ -208,6 +213,10 @@ class SeveralColumn(SetColumn):
     def read(self, name: str, values: Any, *, clip: bool = False) -> Column:
         rows = self._column_rows(name, values, clip)
         return Column("uint8", np.ascontiguousarray(rows).view(np.uint8), None, 0, len(rows), row_bytes=self.row_bytes)
+
+    @property
+    def spelled(self) -> dict[str, int] | None:
+        return self._spelled
 
     def read_cell(self, value: Any) -> Column:
         codes = self._cell(value)

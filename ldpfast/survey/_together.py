@@ -115,6 +115,10 @@ class TogetherColumn(SetColumn):
     def options(self) -> tuple[Any, ...]:
         return self.of.options
 
+    @property
+    def spelled(self) -> dict[str, int] | None:
+        return self.of.spelled
+
     def client_part(self, start: int) -> tuple[int, bytes, bytes]:
         return 6, self.of.client_part(start)[1], b""
 

@@ -345,6 +345,8 @@ def _c_ticks(labels: tuple[Any, ...], value: Any) -> bytes | None:
     """Return a byte for each option, 2 if another one is ticked; None if there are no ticks."""
     if isinstance(value, str):
         names = [str(label) for label in labels]
+        if any(not name or name != name.strip() or ";" in name for name in names) or len({*names}) < len(names):
+            return None
         chosen: list[Any] = [part.strip() for part in value.split(";") if part.strip()]
     elif isinstance(value, list | tuple | set):
         names, chosen = list(labels), list(value)
