@@ -61,9 +61,9 @@ SHARED_FAULTS = (
         "a population count by a table",
         "l-infinity ball, f64",
         "privatize/linf_ball.c",
-        "simd/isa_plain.h",
-        "ones_plain(uint64_t v)\n{\n",
-        "ones_plain(uint64_t v)\n{\n"
+        "simd/branchless.h",
+        "count_ones(uint64_t v)\n{\n",
+        "count_ones(uint64_t v)\n{\n"
         "static const uint8_t table[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4}; size_t ones = 0; "
         "for (int i = 0; i < 64; i += 4) ones += table[v >> i & 15]; if (ones < 65) return ones;",
         ("plain C",),

@@ -18,13 +18,13 @@ import pytest
 from ldpfast.mechanisms import (
     ProjectiveGeometryResponse,
     RandomizedResponse,
+    SetCube,
     SetSelection,
     SketchResponse,
     SubsetSelection,
     UnaryEncoding,
+    WholeSets,
 )
-from ldpfast.mechanisms._set_cube import SetCube
-from ldpfast.mechanisms._whole_sets import WholeSets
 from ldpfast.reports import recipe_of
 from ldpfast.survey import (
     Choice,

@@ -11,12 +11,12 @@ import pytest
 from ldpfast.mechanisms import (
     ProjectiveGeometryResponse,
     RandomizedResponse,
+    SetCube,
     SetSelection,
     SketchResponse,
     SubsetSelection,
+    WholeSets,
 )
-from ldpfast.mechanisms._set_cube import SetCube
-from ldpfast.mechanisms._whole_sets import WholeSets
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Several, Survey, Text, Together, YesNo
 
 from ..support import person_keys
