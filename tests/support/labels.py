@@ -7,7 +7,7 @@ import re
 UNIT = re.compile(r"\([^()]+\)$", re.MULTILINE)  # at the end of a line
 WITHOUT_UNIT = re.compile(
     r"\b(share|shares|number of|epsilon|coefficient|category|bin|bins|cell|coordinate|term|entry|answer|"
-    r"bound|mechanism|residue)\b"
+    r"bound|mechanism|option|residue)\b"
 )
 
 
