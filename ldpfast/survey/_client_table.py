@@ -18,6 +18,7 @@ from ..mechanisms import (
     UnaryEncoding,
 )
 from ..mechanisms._set_cube import SetCube
+from ..mechanisms._set_selection import SetSelectionLaw
 from ..mechanisms._subset_selection import first_density
 from ..mechanisms._whole_sets import WholeSets
 from ..reports import MESSAGE_VERSION, recipe_of
@@ -166,9 +167,11 @@ def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
     if isinstance(mechanism, SubsetSelection):
         return SUBSET_SELECTION, 64, 0, coin.heads, coin.size, first_density(mechanism.k - 1, coin.size)
     if isinstance(mechanism, SetSelection):
-        own = mechanism.most
-        density = first_density(mechanism.domain.positions - own, mechanism.size)
-        return SET_SELECTION, 64, mechanism.threshold, coin.heads, mechanism.size, density
+        law = recipe_of(mechanism).law
+        assert isinstance(law, SetSelectionLaw)
+        design = law.design
+        density = first_density(design.positions - design.own, design.size)
+        return SET_SELECTION, 64, design.threshold, coin.heads, design.size, density
     if isinstance(mechanism, SetCube):
         return SET_CUBE, 64, mechanism.threshold, coin.heads, mechanism.sampled, 0
     raise TypeError(
