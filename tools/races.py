@@ -54,6 +54,7 @@ def main() -> int:
         "TSAN_OPTIONS": f"halt_on_error=0 exitcode={STATUS} history_size=4 die_after_fork=0",
         "PYTHONPATH": str(tree),
         "PYTHONSAFEPATH": "1",
+        "OPENBLAS_NUM_THREADS": "1",  # its threads are not instrumented
     }
     if not whole:
         variables |= {"LD_PRELOAD": f"{library('libtsan.so')} {library('libstdc++.so')}"}
