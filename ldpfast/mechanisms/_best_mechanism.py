@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from .. import _check
 from .._warnings import warn
-from ..reports import recipe_of
 from ..results import line_of
 from ._hadamard_response import HadamardResponse
 from ._l2_ball import L2Ball
@@ -28,7 +27,7 @@ from ._ranked_signs import MAX_SIGNS, RankedSigns
 from ._sampled_cube import MAX_SAMPLED, SampledCube
 from ._set_cube import SetCube
 from ._set_selection import SetSelection
-from ._sets_law import SetsLaw
+from ._sets_law import law_of_sets
 from ._sign_bit import SignBit
 from ._subset_selection import SubsetSelection, best_size, subset_variance
 from ._unary_encoding import UnaryEncoding
@@ -270,13 +269,7 @@ def for_sets(k: int, most: int, epsilon: float, *, optional: bool = False) -> Se
         partial(SetCube, k, most, epsilon, optional=optional),
         partial(WholeSets, k, most, epsilon, optional=optional),
     ]
-    return best(makers, _worst_mean_variance, tolerance=ROUNDING)
-
-
-def _worst_mean_variance(mechanism: SetSelection | SetCube | WholeSets) -> float:
-    law = recipe_of(mechanism).law
-    assert isinstance(law, SetsLaw)
-    return law.worst_mean_variance
+    return best(makers, lambda mechanism: law_of_sets(mechanism).worst_mean_variance, tolerance=ROUNDING)
 
 
 def for_box(dim: int, epsilon: float, *, radius: float = 1.0, max_bits: int | None = None) -> SampledCube | LinfBall:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from .._typing import AnyArray, Floats
 from ..domains import Sets
-from ..reports import Decoding
+from ..reports import Decoding, recipe_of
+from ..reports._recipe import HoldsRecipe
 from ..results import Debiasing
 from ._law import Law
 
@@ -111,6 +112,13 @@ class SetsLaw(Law, ABC):
         sets.sort(key=lambda chosen: sum(1 << option for option in chosen))
         records, _ = self.domain.records([*sets, *([None] if self.domain.optional else [])])
         yield from records.tolist()
+
+
+def law_of_sets(mechanism: HoldsRecipe[Any]) -> SetsLaw:
+    """Return the distribution of the reports of a mechanism for sets."""
+    law = recipe_of(mechanism).law
+    assert isinstance(law, SetsLaw)
+    return law
 
 
 def among_answers(value: Floats, step: Floats, missing: float) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from ..domains import Sets
 from ..reports import Counted
 from ..results import Estimate
 from ._mechanism import Mechanism
-from ._sets_law import SetsLaw
+from ._sets_law import law_of_sets
 
 MAX_POSITIONS = 65534  # of converted records
 
@@ -61,7 +61,5 @@ class SetsMechanism(Mechanism):
         """Return the shares of the options, or those of the numbers of options."""
         if not sizes:
             return super()._conclude(counted)
-        law = self._recipe.law
-        assert isinstance(law, SetsLaw)
-        value, covariance = law.sizes(counted.states[0], counted.n)
+        value, covariance = law_of_sets(self).sizes(counted.states[0], counted.n)
         return Estimate(value, np.sqrt(covariance.diagonal()), counted.n, self.guarantee, covariance, _span=(0.0, 1.0))

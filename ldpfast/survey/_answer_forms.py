@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -19,18 +19,21 @@ if TYPE_CHECKING:
     from ._shares import Shares
 
 
-class Found(Protocol):
+class Found(ABC):
     """What reports say about a question that concludes by itself."""
 
     @property
+    @abstractmethod
     def numbers(self) -> int:
         """How many numbers are reported about the question."""
 
+    @abstractmethod
     def answer(self, numbers: int) -> Answer:
         """Return the answer; `numbers` are reported by the whole survey."""
 
     def weighted(self, weights: GroupWeights) -> Found:
-        """Return the same for a population, from the counts of groups of people."""
+        """Return the same for a population, from the counts of groups of people, where the form has weights."""
+        raise TypeError(f"a {type(self).__name__} has no weighted estimates")
 
 
 class AnswerForm(ABC):

@@ -10,29 +10,23 @@ import numpy as np
 from .._limits import along
 from .._typing import AnyArray, Floats
 from ..mechanisms import Mechanism
-from ..mechanisms._sets_law import SetsLaw
+from ..mechanisms._sets_law import SetsLaw, law_of_sets
 from ..privacy import Guarantee
-from ..reports import Counted, recipe_of
+from ..reports import Counted
 from ..results import Binomial, BoundedSum, Debiasing, Estimate, Fieller, IntervalRule, Normal
+from ._answer_forms import Found
 from ._answers import Answer, answer_like, estimate_fields
 from ._group_weights import GroupWeights
 
 
-def law_of(mechanism: Mechanism) -> SetsLaw:
-    """Return the distribution of the reports of a mechanism for sets."""
-    law = recipe_of(mechanism).law
-    assert isinstance(law, SetsLaw)
-    return law
-
-
 def planned_options(mechanism: Mechanism, shares: Floats) -> Floats:
     """Return the variance of the estimated share of an option, times the number of people, for some shares."""
-    law = law_of(mechanism)
+    law = law_of_sets(mechanism)
     return np.array([float(np.ravel(law.line.variance(share))[0]) for share in shares]) / law.asked
 
 
 @dataclass(frozen=True, eq=False)
-class OptionShares:
+class OptionShares(Found):
     """Unbiased shares of the people who tick each option, and of those who do not answer.
 
     The arrays have one entry per option, and one more for no answer if the question is optional. They may have a first axis for
@@ -73,7 +67,7 @@ class OptionShares:
     @classmethod
     def of(cls, labels: tuple[Any, ...], optional: bool, mechanism: Mechanism, counted: Counted) -> OptionShares:
         """Return the shares from the counts of reports by a mechanism."""
-        law, n = law_of(mechanism), counted.n
+        law, n = law_of_sets(mechanism), counted.n
         (counts,) = counted.states
         hits, trials = law.hits(counts, n)
         with np.errstate(invalid="ignore"):

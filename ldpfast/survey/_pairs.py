@@ -13,9 +13,8 @@ from .._core.survey import ROW_PARTS
 from .._typing import AnyArray
 from ..mechanisms import Mechanism, ViewResponse
 from ..reports import Counted
-from ._answer_forms import AnswerForm
+from ._answer_forms import AnswerForm, Found
 from ._columns import QuestionColumn
-from ._group_weights import GroupWeights
 from ._pair_planning import cell_variances
 from ._pair_tables import PairTables
 from ._pairs_answer import PairsAnswer
@@ -161,7 +160,7 @@ def views_of(mechanism: Mechanism) -> ViewResponse:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundPairs:
+class FoundPairs(Found):
     """What reports say about all tables of two questions."""
 
     form: PairsForm
@@ -172,10 +171,6 @@ class FoundPairs:
     def numbers(self) -> int:
         """How many numbers are reported."""
         return self.form.numbers
-
-    def weighted(self, weights: GroupWeights) -> FoundPairs:
-        """Refuse: pairs have no weights."""
-        raise TypeError("pairs have no weighted estimates")
 
     def answer(self, numbers: int) -> PairsAnswer:
         """Return the answer; `numbers` are reported by the whole survey."""

@@ -15,10 +15,9 @@ from ..mechanisms._set_selection import SetMoments, SetSelectionLaw
 from ..privacy import Guarantee
 from ..reports import Counted, recipe_of
 from ..results import Binomial, BoundedSum, Debiasing, Estimate, Fieller
-from ._answer_forms import AnswerForm
+from ._answer_forms import AnswerForm, Found
 from ._answers import NO_ANSWER, Answer, answer_like, axes_of, divided_by, estimate_fields
 from ._columns import QuestionColumn
-from ._group_weights import GroupWeights
 from ._planned_answer import POINTS, Expected, PlannedAnswer
 
 
@@ -79,7 +78,7 @@ class SetTableForm(AnswerForm):
 
 
 @dataclass(frozen=True, eq=False)
-class SetTable:
+class SetTable(Found):
     """Unbiased shares of the people who have each position of a table of sets.
 
     Attributes
@@ -112,10 +111,6 @@ class SetTable:
     def numbers(self) -> int:
         """How many numbers are reported."""
         return self.form.numbers
-
-    def weighted(self, weights: GroupWeights) -> SetTable:
-        """Refuse: tables of sets have no weights."""
-        raise TypeError("tables of sets have no weighted estimates")
 
     def answer(self, numbers: int) -> SetTableAnswer:
         """Return the answer; `numbers` are reported by the whole survey."""

@@ -19,6 +19,7 @@ from .._typing import AnyArray
 from ..domains import Sets, declared_categories
 from ..domains._sets import INVALID, MISSING
 from ..mechanisms import Mechanism, for_sets
+from ..mechanisms._set_selection import MAX_TICKS
 from ..reports import Counted
 from ._answers import NO_ANSWER
 from ._columns import QuestionColumn
@@ -27,7 +28,6 @@ from ._planned_answer import POINTS, Expected, PlannedAnswer
 from ._questions import ColumnQuestion
 
 DELIMITER = ";"  # of options in a text
-MOST = 256  # options of a set
 _SET = struct.Struct("<II8x")
 
 
@@ -87,9 +87,9 @@ class Several(ColumnQuestion):
             raise ValueError("options must not contain None, which is a missing value: use optional=True")
         if self.optional and labels is not None and NO_ANSWER in labels:
             raise ValueError(f"options must not contain {NO_ANSWER!r} where the question is optional")
-        if self.most is None and domain.k > MOST:
-            raise ValueError(f"most must be given for more than {MOST} options, got {domain.k} options")
-        most = domain.k if self.most is None else _check.integer("most", self.most, 1, min(domain.k, MOST))
+        if self.most is None and domain.k > MAX_TICKS:
+            raise ValueError(f"most must be given for more than {MAX_TICKS} options, got {domain.k} options")
+        most = domain.k if self.most is None else _check.integer("most", self.most, 1, min(domain.k, MAX_TICKS))
         self._set(options=domain.k if labels is None else labels, most=None if self.most is None else most)
         sets = Sets(domain.k, most, _check.flag("optional", self.optional))
         if sets.positions > MISSING:

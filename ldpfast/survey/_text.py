@@ -23,9 +23,9 @@ from ..estimation.strings._search_levels import SECOND_MOMENT
 from ..mechanisms import Mechanism, SketchResponse
 from ..mechanisms._sketch_response import MAX_BUCKETS, MAX_FUNCTIONS
 from ..reports import Counted
+from ._answer_forms import Found
 from ._answers import NO_ANSWER, Answer
 from ._columns import QuestionColumn
-from ._group_weights import GroupWeights
 from ._mechanisms import RARE, of_string
 from ._planned_answer import POINTS, Expected, PlannedAnswer
 from ._questions import ColumnQuestion
@@ -366,7 +366,7 @@ class TextAnswer(Answer):
 
 
 @dataclass(frozen=True, eq=False)
-class TextSearch:
+class TextSearch(Found):
     """What the reports to a `Text` say, before it is known how many numbers the whole survey reports."""
 
     column: TextColumn
@@ -377,10 +377,6 @@ class TextSearch:
     def numbers(self) -> int:
         """How many numbers the search compared, and the share without an answer."""
         return max(1, self.found.compared) + self.column.optional
-
-    def weighted(self, weights: GroupWeights) -> TextSearch:
-        """Refuse: a search has no weights."""
-        raise TypeError("texts have no weighted estimates")
 
     def answer(self, numbers: int) -> TextAnswer:
         """Return the answer, where the whole survey reports a number of numbers."""

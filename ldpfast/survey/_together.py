@@ -16,15 +16,16 @@ from .._typing import AnyArray, Floats
 from ..domains import Sets
 from ..domains._sets import MISSING
 from ..mechanisms import Mechanism
+from ..mechanisms._set_selection import MAX_TICKS
 from ..reports import Counted
 from ..results import Estimate
-from ._answer_forms import AnswerForm
+from ._answer_forms import AnswerForm, Found
 from ._answers import Answer
 from ._columns import QuestionColumn
 from ._group_weights import GroupWeights
 from ._option_answers import OptionsAnswer, OptionShares
 from ._questions import SurveyQuestion
-from ._several import MOST, SetColumn, SeveralColumn
+from ._several import SetColumn, SeveralColumn
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Together(SurveyQuestion):
             raise ValueError(f"question {own!r} must name a Several question, got {self.of!r}")
         k, most = column.domain.k, column.domain.most
         pairs, together = math.comb(k, 2), math.comb(most, 2)
-        if not 1 <= together <= MOST or k < 3 or pairs + together + 1 > MISSING:
+        if not 1 <= together <= MAX_TICKS or k < 3 or pairs + together + 1 > MISSING:
             raise ValueError(
                 f"question {own!r} must name a Several question with at least 3 and at most {_most_options(together)} options "
                 f"and most in [2, 23], got {k} options and most={most}"
@@ -155,7 +156,7 @@ class TogetherColumn(SetColumn):
 
 
 @dataclass(frozen=True, eq=False)
-class PairShares:
+class PairShares(Found):
     """Shares of the people with each pair of options.
 
     Attributes
