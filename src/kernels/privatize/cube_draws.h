@@ -44,7 +44,7 @@ LDP_INLINE void make_different(index_reader *others, uint32_t *at, size_t k, con
 }
 
 /* The disagreements of the reported signs with those of the record, for at most CUBE_SAMPLED signs. */
-static uint64_t draw_disagreements(const sampled_cube *p, cube_streams *s)
+static inline uint64_t draw_disagreements(const sampled_cube *p, cube_streams *s)
 {
     const uint32_t most = p->sampled - p->threshold;
     if (reader_word(&s->signs) < p->heads) {
