@@ -6,8 +6,12 @@ import itertools
 import warnings
 from dataclasses import replace
 
+import matplotlib.pyplot as pyplot
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.stats import binom
 
@@ -84,7 +88,6 @@ def test_every_form_of_a_column_gives_the_same_reports(form):
 
 
 def test_frames_of_pandas_and_polars_give_the_same_reports():
-    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     survey = Survey(QUESTIONS, 4.0)
     expected = survey.collect({"symptoms": LISTS, "smokes": YES}, rng=1)
     texts = pd.Categorical([";".join(row) for row in LISTS])
@@ -412,7 +415,6 @@ def test_a_table_without_people_is_one():
 
 
 def test_cells_of_rows_in_a_frame_from_a_file(tmp_path):
-    pd, pq = pytest.importorskip("pandas"), pytest.importorskip("pyarrow.parquet")
     survey = Survey(QUESTIONS, 4.0)
     expected = survey.collect({"symptoms": LISTS, "smokes": YES}, rng=1)
     pq.write_table(pa.table({"symptoms": LISTS, "smokes": YES}), tmp_path / "people.parquet")
@@ -560,7 +562,6 @@ def test_intervals_of_options_cover():
 
 
 def test_pairs_and_tables_are_heat_maps_and_pairs_are_listed_once():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     result = Survey(OPTIONAL, 6.0).run({"symptoms": LISTS, "smokes": YES}, rng=1)
     for name in ("pairs", "both"):
         ax = result[name].plot()
