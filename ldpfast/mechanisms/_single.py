@@ -106,6 +106,8 @@ class SingleRecord:
             return TEXT
         if isinstance(domain, Categories):
             return CATEGORY
+        if domain.kernel_dtype(np.zeros(0)) != FLOAT64:  # rows of categories and sets, which are no real numbers
+            return None
         return NUMBER if domain.width is None else VECTOR
 
     @cached_property

@@ -15,7 +15,7 @@ import ldpfast as ldp
 from ldpfast.domains import Ball, Categories
 from ldpfast.estimation import Frequencies, HistogramDensity, RangeQueries, SeriesDensity, TruncatedMean, VectorMean
 from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot
-from ldpfast.reports import Grid, SampledSigns
+from ldpfast.reports import Grid, SampledSigns, Views
 from ldpfast.survey import Repeated, YesNo
 
 from ..cards import CARDS, KINDS, card_of
@@ -43,9 +43,18 @@ def state_of_code(mechanism, code):
             state[2 * j + (signs >> i & 1)] = 1
     elif isinstance(report, ldp.reports.Bits):
         state[:] = [code >> place & 1 for place in range(report.k)]
+    elif isinstance(report, Views):
+        report.tally(views_of(mechanism)[code : code + 1], state)
     else:
         state[code] = 1
     return tuple(state.tolist())
+
+
+def views_of(mechanism):
+    """Return all reports of a `ViewResponse` in the order of its channel: 10,000 people give each of the few that there are."""
+    records = np.zeros((10_000, len(mechanism.sizes)), np.uint8)
+    found = np.unique(mechanism.privatize(records, rng=SEED), axis=0)
+    return found[np.lexsort(found.T)]
 
 
 def states_of_people(mechanism, rows):

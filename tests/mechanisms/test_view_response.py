@@ -366,5 +366,8 @@ def test_questions_that_do_not_fit_are_refused():
         ValueError, match=r"^x must be rows of 3 integers, each at least 0 and below its entry of sizes=\(2, 2, 3\)"
     ):
         ViewResponse([2, 2, 3], 1.0).privatize([[0, 1, 2], [0, 2, 2]])
+    for dtype in (np.float32, np.float64):
+        with raises(TypeError, f"x must be integers, got dtype {np.dtype(dtype)}"):
+            ViewResponse([2, 2], 1.0).privatize(np.array([0, 1], dtype))
     with raises(ValueError, "clip must be False for rows of categories, got True"):
         ViewResponse([2, 2], 1.0).privatize([[0, 1]], clip=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import re
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import ldpfast as ldp
 from ldpfast.cli import _parser
 from ldpfast.cli._server import TOKENS
 
@@ -63,6 +65,11 @@ def site(tmp_path):
         yield folder, f"http://127.0.0.1:{pages.server_address[1]}"
         pages.shutdown()
         thread.join()
+
+
+def test_the_web_page_has_the_fingerprint_of_the_table():
+    (written,) = re.findall('fingerprint = "(.*)"', block("html"))
+    assert written == hashlib.sha256(ldp.Survey.from_toml(block("toml")).client_table()).hexdigest()
 
 
 @pytest.mark.long
