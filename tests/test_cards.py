@@ -199,7 +199,7 @@ def test_a_vector_without_samples_of_its_mean_is_named():
 
 
 def test_a_mechanism_in_python_may_leave_the_coins_of_kernels_empty():
-    card = CARDS["tree_response"]
+    card = CARDS["smoothed_bins"]
     assert card.kernel is None
     assert [card.flips, card.power(), card.keyed, card.recorded] == [{}, (), (), ()]
 

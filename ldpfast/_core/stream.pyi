@@ -76,6 +76,8 @@ class StreamId(IntEnum):
     WHOLE_SETS = 70
     VIEWS = 71
     VIEW_COINS = 72
+    TREE = 73
+    DISTRIBUTION = 74
     SUBKEY = 0x7FFFFFFF
 
 class Stream:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from .. import _check
-from .._random import Words
-from .._typing import AnyArray
+from .._core import privatize
 from ..domains import Categories
 from ..reports import Codes
 from ..results import Debiasing
-from ._level_codes import LevelCoins, LevelLaw, LevelTables
+from ._level_codes import LevelCoins, LevelLaw
 from ._mechanism import Mechanism
 from ._tree_level import CodedLevel
 from ._tree_levels import tree_levels
@@ -55,7 +52,8 @@ class DistributionResponse(Mechanism):
     level is random and independent of the record: each level of the tree has the probability 1/8, and the window the rest.
     The window has w = max(1, round(3/8 k e^(-3 epsilon / 8))) of k + w - 1 codes, which begin at the record; they are e^epsilon
     times as probable as the others. The levels of the tree are those of `TreeResponse`. `decode` and `estimate` count
-    codes: their numbers are shares of the codes. About 150 ns per person.
+    codes: their numbers are shares of the codes. About 5 ns per person
+    with 256 cells, and up to 18 with 4,096.
 
     Privacy
     -------
@@ -77,7 +75,6 @@ class DistributionResponse(Mechanism):
     report: Codes = field(init=False, repr=False, compare=False)
     levels: tuple[CodedLevel, ...] = field(init=False, repr=False, compare=False)
     first_codes: tuple[int, ...] = field(init=False, repr=False, compare=False)
-    _tables: LevelTables = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         k, epsilon = _check.integer("k", self.k, 2, MAX_CELLS), _check.positive("epsilon", self.epsilon)
@@ -85,22 +82,16 @@ class DistributionResponse(Mechanism):
         tree = tree_levels(k, epsilon, BRANCHING, "hierarchy")
         fine = [level for level in tree if level.span == 1 or level.nodes >= FEWEST_NODES]
         levels = (WindowLevel.of(k, epsilon), *fine)
-        tables = LevelTables.of(levels)
         law = LevelLaw(k, levels, (*[0] * (SLOTS - len(fine)), *range(1, len(levels))))
         self.define(
             epsilon_realized=max(level.epsilon_realized for level in levels),
             domain=Categories(k),
-            report=Codes(tables.first_codes[-1]),
+            report=Codes(law.first_codes[-1]),
             debiasing=Debiasing(0.0, 1.0),
             value_range=law.value_range,
+            kernel=privatize.DistributionResponse(k, law.slots, False, law.compiled),
             law=law,
             coin=LevelCoins.of(levels),
             levels=levels,
-            first_codes=tables.first_codes[:-1],
-            _tables=tables,
+            first_codes=law.first_codes[:-1],
         )
-
-    def privatize_block(self, records: AnyArray, words: Words) -> AnyArray:
-        slots: tuple[int, ...] = self._recipe.law.slots  # type: ignore[attr-defined]
-        level = np.array(slots, np.intp)[words.below(SLOTS, len(records)).astype(np.intp)]
-        return self._tables.codes(np.minimum(records, self.k - 1), level, words)

@@ -10,16 +10,13 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._random import Words
 from .._typing import AnyArray, Floats
 from ..privacy import ReportLaw, TwoLevel
 from ..reports import Decoding
 from ._draws import PeopleCounts, bincount, uniform
 from ._law import CHANNEL_ENTRIES, Law
-from ._tree_level import CodedLevel, HadamardLevel, ResponseLevel
-from ._tree_sets import SetCodes
+from ._tree_level import CodedLevel, HadamardLevel, KernelLevel
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -49,69 +46,6 @@ class LevelCoins:
         return cls(heads, tuple(level.integers for level in levels if level.integers))
 
 
-@dataclass(frozen=True, eq=False)
-class LevelTables:
-    """Parameters of the levels as arrays, with arbitrary ones where a level has another response.
-
-    Attributes
-    ----------
-    levels : tuple of CodedLevel
-    first_codes : tuple of int
-        First code of each level, and the number of all codes.
-    signed : bool
-        Whether symbols are the halves of nodes, for Haar coefficients.
-    """
-
-    levels: tuple[CodedLevel, ...]
-    first_codes: tuple[int, ...]
-    signed: bool
-    heads: int
-    first: NDArray[np.uint64]
-    span: NDArray[np.uint64]
-    half: NDArray[np.uint64]  # 0 without Hadamard response
-    keep: NDArray[np.uint64]
-    each: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, levels: Sequence[CodedLevel], signed: bool = False) -> LevelTables:
-        """Return the tables of levels."""
-        firsts = tuple(accumulate((level.codes for level in levels), initial=0))
-        responses = [level.coin if isinstance(level, ResponseLevel) else None for level in levels]
-        return cls(
-            tuple(levels),
-            firsts,
-            signed,
-            LevelCoins.of(levels).heads,
-            np.array(firsts[:-1], np.uint64),
-            np.array([level.span for level in levels], np.uint64),
-            np.array([level.half if isinstance(level, HadamardLevel) else 0 for level in levels], np.uint64),
-            np.array([coin.keep if coin else 0 for coin in responses], np.uint64),
-            np.array([coin.words_per_symbol if coin else 1 for coin in responses], np.uint64),
-        )
-
-    def codes(self, records: AnyArray, level: NDArray[np.intp], words: Words) -> AnyArray:
-        """Return the codes of records for the levels that were drawn for them."""
-        n, one = len(records), np.uint64(1)
-        coin, place = words.uint64(n), words.uint64(n)
-        symbol = records.astype(np.uint64) // self.span[level]
-        # k-ary response: the symbol for `keep` words, each of the others for the same number of words.
-        keep, half = self.keep[level], self.half[level]
-        other = (coin - keep) // self.each[level]  # not used where the symbol is kept
-        other += other >= symbol
-        code = np.where(coin < keep, symbol, other)
-        # Hadamard response: the low bits are uniform, and the highest bit gives the inner product with the mask its value.
-        node, minus = (symbol >> one, symbol & one) if self.signed else (symbol, np.zeros_like(symbol))
-        low = place & (np.maximum(half, one) - one)
-        odd = (np.bitwise_count(low & node) & 1).astype(np.uint64)
-        high = odd ^ minus ^ (coin >= np.uint64(self.heads))
-        code = np.where(half > 0, low + high * half, code)
-        for number, part in enumerate(self.levels):
-            if isinstance(part, SetCodes):
-                rows = np.flatnonzero(level == number)
-                code[rows] = part.respond(symbol[rows], coin[rows], words)
-        return np.asarray(self.first[level] + code)
-
-
 @dataclass(frozen=True)
 class LevelLaw(Law):
     """The distribution of the code of a level that is drawn.
@@ -128,6 +62,16 @@ class LevelLaw(Law):
     k: int
     levels: tuple[CodedLevel, ...]
     slots: tuple[int, ...]
+
+    @cached_property
+    def first_codes(self) -> tuple[int, ...]:
+        """First code of each level, and the number of all codes."""
+        return tuple(accumulate((level.codes for level in self.levels), initial=0))
+
+    @property
+    def compiled(self) -> list[KernelLevel]:
+        """The levels for the compiled kernel."""
+        return [level.compiled for level in self.levels]
 
     @cached_property
     def shares(self) -> list[Fraction]:

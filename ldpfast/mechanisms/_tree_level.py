@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _coins
+from .._core.privatize import ProjectiveResponse
 from .._typing import AnyArray, Floats
 from ._draws import PeopleCounts, bincount, heads
 from ._hadamard_response import draw_parities, walsh
@@ -18,6 +19,36 @@ from ._response import response_counts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+
+@dataclass(frozen=True, eq=False)
+class KernelLevel:
+    """A level for the compiled kernel.
+
+    Attributes
+    ----------
+    span : int
+        Number of bins per symbol.
+    heads : int
+        Of 2^64 words: a code in the set of the symbol.
+    size, others : int
+        Number of codes in a set and outside of it.
+    parity : bool
+        Whether the codes of a set are those of Hadamard response.
+    table : ndarray of uint32 or None
+        A row of codes for each symbol: those of its set, then the others. With a space, the point of each node. Without a
+        table, and without `parity`, the set of symbol i is the codes i to i + size - 1.
+    space : ProjectiveResponse or None
+        A code is a point of this space, orthogonal to that of the node if it is in its set.
+    """
+
+    span: int
+    heads: int
+    size: int
+    others: int
+    parity: bool = False
+    table: NDArray[np.uint32] | None = None
+    space: ProjectiveResponse | None = None
 
 
 class CodedLevel(ABC):
@@ -48,6 +79,11 @@ class CodedLevel(ABC):
     @abstractmethod
     def probabilities(self) -> tuple[Fraction, Fraction]:
         """Probabilities of a code that matches the symbol and of one that does not."""
+
+    @property
+    @abstractmethod
+    def compiled(self) -> KernelLevel:
+        """The level for the compiled kernel."""
 
     @property
     def common(self) -> int:
@@ -140,6 +176,11 @@ class ResponseLevel(TreeLevel):
         return self.coin.k, self.coin.keep, self.coin.words_per_symbol
 
     @property
+    def compiled(self) -> KernelLevel:
+        # The words of the other symbols are equally many: a uniform one of them is the same response.
+        return KernelLevel(self.span, self.coin.keep, 1, self.symbols - 1)
+
+    @property
     def gap(self) -> Fraction:
         return self.coin.p - self.coin.q
 
@@ -198,6 +239,10 @@ class HadamardLevel(TreeLevel):
     @property
     def integers(self) -> tuple[int, ...]:
         return ()
+
+    @property
+    def compiled(self) -> KernelLevel:
+        return KernelLevel(self.span, self.coin.heads, self.half, self.half, parity=True)
 
     @property
     def gap(self) -> Fraction:

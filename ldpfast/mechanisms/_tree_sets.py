@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from .. import _coins
 from .._core.privatize import ProjectiveResponse
-from .._random import Words
 from .._typing import AnyArray, Floats
 from ._draws import PeopleCounts, heads, uniform
 from ._moments import Moments, Number
 from ._projective_space import Geometry
-from ._tree_level import CodedLevel, TreeLevel
+from ._tree_level import CodedLevel, KernelLevel, TreeLevel
 
 LARGE_ORDER = 32  # of a field from which on a table of all nodes and codes is faster than sums over hyperplanes
 MAX_ENTRIES = 1 << 20  # of such a table
+MAX_TABLE = 1 << 18  # entries of a table of codes, which is faster than arithmetic in a field while it fits a cache
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -54,16 +54,9 @@ class SetCodes(CodedLevel):
     def _draw_sets(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         """Return the numbers of codes for the numbers of people of each symbol with codes in and outside of its set."""
 
-    def respond(self, symbols: NDArray[np.uint64], coins: NDArray[np.uint64], words: Words) -> NDArray[np.uint64]:
-        """Return the codes of people with some symbols, from words for the coins and new words for the codes."""
-        n, coin = len(symbols), self.coin
-        inside, outside = words.below(coin.size, n), words.below(coin.outputs - coin.size, n)
-        is_outside = coins >= np.uint64(coin.heads)
-        return self._codes(symbols.astype(np.intp), is_outside, np.where(is_outside, outside, inside)).astype(np.uint64)
-
-    @abstractmethod
-    def _codes(self, symbols: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
-        """Return the codes with the drawn numbers, in the sets of symbols or outside of them."""
+    @property
+    def compiled(self) -> KernelLevel:
+        return KernelLevel(self.span, self.coin.heads, self.coin.size, self.coin.outputs - self.coin.size)
 
 
 @dataclass(frozen=True)
@@ -155,11 +148,10 @@ class SubsetLevel(SetLevel):
             np.add.at(counts, table.ravel(), uniform(generator, people, table.shape[1]).ravel())
         return counts
 
-    def _codes(self, symbols: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
+    @property
+    def compiled(self) -> KernelLevel:
         _, inside, outside = _subsets(self.nodes, self.size)
-        last = np.uint64(inside.shape[1] - 1), np.uint64(outside.shape[1] - 1)
-        found = inside[symbols, np.minimum(draw, last[0])], outside[symbols, np.minimum(draw, last[1])]
-        return np.where(is_outside, found[1], found[0])
+        return replace(super().compiled, table=np.concatenate([inside, outside], axis=1).astype(np.uint32))
 
 
 @lru_cache(maxsize=64)
@@ -243,8 +235,10 @@ class ProjectiveLevel(SetLevel):
     def _draw_sets(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         return self.space.draw_codes(self.points, inside, outside, generator)
 
-    def _codes(self, symbols: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
-        out = np.empty(len(symbols), np.uint32)
-        kernel = _kernel(self.space, self.coin)
-        kernel.reports(self.points[symbols], is_outside.view(np.uint8), draw.astype(np.uint32), out)
-        return out
+    @property
+    def compiled(self) -> KernelLevel:
+        level = super().compiled
+        if self.nodes * self.codes <= MAX_TABLE:
+            order = np.argsort(~_memberships(self), axis=1, kind="stable")
+            return replace(level, table=order.astype(np.uint32))
+        return replace(level, table=self.points, space=_kernel(self.space, self.coin))

@@ -73,8 +73,3 @@ class WindowLevel(SetCodes):
             counts[:i] += other[i, :i]
             counts[i + self.width :] += other[i, i:]
         return counts
-
-    def _codes(self, symbols: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
-        # A draw outside of the window counts the codes without it: those from the record on are behind it.
-        number = draw.astype(np.int64)
-        return symbols * ~is_outside + number + self.width * (is_outside & (number >= symbols))

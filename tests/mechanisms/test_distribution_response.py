@@ -14,9 +14,9 @@ from ldpfast.mechanisms import DistributionResponse, TreeResponse
 
 from ..support.cases import each
 from ..support.exact import exact_log, least_double_not_below
-from ..support.internals.kernels import StreamId, raw
 from ..support.internals.mechanisms import tree_level
 from ..support.statistics import ALPHA, assert_counts
+from ..support.tree_levels import coded_reports
 
 KEY = 5
 MECHANISMS = [
@@ -71,26 +71,12 @@ def test_the_width_of_the_window(k, epsilon, width):
     assert DistributionResponse(k, epsilon).levels[0].width == width == round(k * 0.375 * math.exp(-0.375 * epsilon))
 
 
-@each("mechanism", MECHANISMS, ids=repr)
-def test_reports_of_windows_follow_from_the_words(mechanism):
-    """Twin in Python integers: a draw of eight, the word of the coin, and a draw in and one outside of the window."""
-    n, window = 400, mechanism.levels[0]
-    x = np.random.default_rng(1).integers(0, mechanism.k, n)
+@each("mechanism", [*MECHANISMS, DistributionResponse(256, 4.0), DistributionResponse(256, 6.0)], ids=repr)
+def test_reports_follow_from_the_words(mechanism):
+    """Twin in Python integers. With 256 cells and epsilon 4 the kernel computes in a field of 64 elements."""
+    x = np.random.default_rng(1).integers(0, mechanism.k, 300)
     key = np.random.SeedSequence(KEY).generate_state(8, np.uint32).astype("<u4").tobytes()
-    words = np.zeros(5 * n, np.uint64)
-    raw(key, StreamId.PYTHON, 0, words)
-    rows = [i for i in range(n) if int(words[i]) % 8 < 9 - len(mechanism.levels)]
-    draws = [[int(word) for word in words[3 * n + p * len(rows) :][: len(rows)]] for p in range(2)]
-    reports = mechanism.privatize(x, rng=KEY)
-    for i, inside, outside in zip(rows, *draws, strict=True):
-        own = list(range(int(x[i]), int(x[i]) + window.width))
-        others = [y for y in range(window.codes) if y not in own]
-        is_own = int(words[n + i]) < window.coin.heads
-        code = own[inside % window.width] if is_own else others[outside % len(others)]
-        assert reports[i] == code
-    rest = np.setdiff1d(np.arange(n), rows)
-    assert (reports[rest] >= window.codes).all()
-    assert 0.2 < len(rows) / n < 0.95
+    assert mechanism.privatize(x, rng=KEY).tolist() == coded_reports(mechanism, "DISTRIBUTION", key, 0, x)
 
 
 @pytest.mark.parametrize("mechanism", [MECHANISMS[1], MECHANISMS[3], MECHANISMS[4]], ids=repr)
@@ -128,9 +114,9 @@ def test_invalid_parameters():
 
 def test_a_record_out_of_range_has_the_report_of_the_last_cell():
     """If the memory changes after the check."""
-    mechanism, last = DistributionResponse(13, 1.0), np.full(50, 12)
+    mechanism, last = DistributionResponse(13, 1.0), np.full(50, 12, np.uint8)
     kernel, out, expected = mechanism._recipe.kernel, *np.empty((2, 50), mechanism.report.code)
     stream = ldp._random.open_stream(1)
     kernel.privatize(stream, 0, last, expected)
-    kernel.privatize(stream, 0, np.full(50, 200), out)
+    kernel.privatize(stream, 0, np.full(50, 200, np.uint8), out)
     np.testing.assert_array_equal(out, expected)

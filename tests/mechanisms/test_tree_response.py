@@ -16,13 +16,11 @@ from ldpfast.mechanisms import TreeResponse
 from ..support.cases import each
 from ..support.exact import exact_log, least_double_not_below
 from ..support.internals.estimation import range_tree
-from ..support.internals.kernels import StreamId, raw
 from ..support.internals.mechanisms import tree_level, tree_sets
-from ..support.internals.shared import coin_integers, finite_field
+from ..support.internals.shared import coin_integers
 from ..support.modules import module_of
-from ..support.set_responses import ProjectiveReference
 from ..support.statistics import ALPHA, assert_counts
-from ..support.tree_levels import decoded_codes
+from ..support.tree_levels import coded_reports, decoded_codes
 
 KEY = 5
 TREES = [
@@ -124,51 +122,15 @@ def test_decoding_is_exact_by_enumeration(mechanism):
                 np.testing.assert_allclose(second, expected, rtol=1e-12, atol=1e-12)
 
 
-@each("mechanism", TREES, ids=repr)
+@each("mechanism", [*TREES, TreeResponse(300, 2.0, branching=300), TreeResponse(5000, 1.0, branching=8)], ids=repr)
 def test_reports_follow_from_the_words(mechanism):
-    """Twin in Python integers: a level, then the word of the coin, then the word of the other bits of the code."""
-    n, h = 400, len(mechanism.levels)
+    """Twin in Python integers, of two blocks."""
+    n = 2048 + 200
     x = np.random.default_rng(1).integers(0, mechanism.k, n)
     key = np.random.SeedSequence(KEY).generate_state(8, np.uint32).astype("<u4").tobytes()
-    words = np.zeros(5 * n, np.uint64)
-    raw(key, StreamId.PYTHON, 0, words)
-    expected, used = [], 3 * n
-    level_of = [int(word) % h for word in words[:n]]
-    draws = {}
-    for number, level in enumerate(mechanism.levels):  # two draws for each person of a level with sets of codes
-        if isinstance(level, tree_sets.SubsetLevel | tree_sets.ProjectiveLevel):
-            rows = [i for i in range(n) if level_of[i] == number]
-            for product, bound in ((0, level.coin.size), (1, level.codes - level.coin.size)):
-                for i in rows:
-                    assert int(words[used]) < (1 << 64) // bound * bound
-                    draws[i, product] = int(words[used]) % bound
-                    used += 1
-    for i in range(n):
-        drawn, coin, place = (int(words[j * n + i]) for j in range(3))
-        assert drawn < (1 << 64) // h * h  # else the word is drawn again
-        level, first = mechanism.levels[drawn % h], mechanism.first_codes[drawn % h]
-        symbol = int(x[i]) // level.span
-        if isinstance(level, tree_sets.ProjectiveLevel):
-            tails = int(coin >= level.coin.heads)
-            twin = ProjectiveReference(finite_field.field(level.space.order), level.space.length)
-            code = twin.report(int(level.points[symbol]), tails, draws[i, tails])
-        elif isinstance(level, tree_sets.SubsetLevel):
-            tails = int(coin >= level.coin.heads)
-            sets = itertools.combinations(range(level.nodes), level.size)
-            code = [c for c, members in enumerate(sets) if (symbol in members) != tails][draws[i, tails]]
-        elif isinstance(level, tree_level.HadamardLevel):
-            node, minus = (symbol >> 1, symbol & 1) if level.signed else (symbol, 0)
-            low = place % level.half
-            wanted = minus ^ (coin >= level.coin.heads)
-            code = low if ((low & node).bit_count() + wanted) % 2 == 0 else low + level.half
-            assert ((code & (node | level.half)).bit_count() % 2 == minus) == (coin < level.coin.heads)
-        elif coin < level.coin.keep:
-            code = symbol
-        else:
-            others = [z for z in range(level.symbols) if z != symbol]
-            code = others[(coin - level.coin.keep) // level.coin.words_per_symbol]
-        expected.append(first + code)
-    assert mechanism.privatize(x, rng=KEY).tolist() == expected
+    expected = [coded_reports(mechanism, "TREE", key, block, x[2048 * block :][:200]) for block in range(2)]
+    reports = mechanism.privatize(x, rng=KEY)
+    assert [reports[:200].tolist(), reports[2048:].tolist()] == expected
 
 
 @pytest.mark.parametrize("mechanism", [TREES[2], TREES[5], TREES[7]], ids=repr)
@@ -304,11 +266,11 @@ def test_invalid_parameters():
 
 def test_a_record_out_of_range_has_the_report_of_the_last_bin():
     """If the memory changes after the check."""
-    mechanism, last = TreeResponse(13, 1.0, branching=3), np.full(50, 12)
+    mechanism, last = TreeResponse(13, 1.0, branching=3), np.full(50, 12, np.uint8)
     kernel, out, expected = mechanism._recipe.kernel, *np.empty((2, 50), mechanism.report.code)
     stream = ldp._random.open_stream(1)
     kernel.privatize(stream, 0, last, expected)
-    kernel.privatize(stream, 0, np.full(50, 200), out)
+    kernel.privatize(stream, 0, np.full(50, 200, np.uint8), out)
     np.testing.assert_array_equal(out, expected)
 
 

@@ -12,6 +12,7 @@
 #include "privatize/l2_ball.h"
 #include "privatize/laplace.h"
 #include "privatize/linf_ball.h"
+#include "privatize/coded_levels.h"
 #include "privatize/projective_response.h"
 #include "privatize/rank_codebook.h"
 #include "privatize/ranked_signs.h"
@@ -156,6 +157,30 @@ static void sets(void)
     privatize("projective response, u16 u16", privatize_projective_response_u16_u16, &prime, codes_16, 2001, 2);
     privatize("projective response, u16 u32", privatize_projective_response_u16_u32, &prime, codes_16, 2001, 4);
     privatize("projective response, u32 u32", privatize_projective_response_u32_u32, &prime, codes_32, 2001, 4);
+    static uint32_t rows[33 * 7];
+    for (uint32_t i = 0; i < 33 * 7; i++)
+        rows[i] = i % 7;
+    for (uint32_t slots = 4; slots <= 5; slots++) { /* a window, a table, parities and points, which are the symbols */
+        const uint64_t whole = (uint64_t)1 << SPAN_SHIFT;
+        coded_levels p = {
+            .k = 130, .slots = slots, .slot_bits = slots == 4 ? 2 : 0, .sign_bits = slots - 4, .stream = STREAM_TREE};
+        p.level[0] = (coded_level){(uint64_t)11 << 60, whole, WINDOW_CODES, 0, {9, 129}, 138, rows, NULL};
+        p.level[1] = (coded_level){(uint64_t)9 << 60, whole / 4, TABLED_CODES, 138, {3, 4}, 7, rows, NULL};
+        p.level[2] = (coded_level){(uint64_t)10 << 60, whole, PARITY_CODES, 145, {256, 256}, 512, rows, NULL};
+        p.level[3] = (coded_level){(uint64_t)11 << 60, whole, POINT_CODES, 657, {68, 67 * 67}, 4557, rows, &prime};
+        for (uint32_t i = 0; i < slots; i++)
+            p.slot[i] = (uint8_t)(i % 4);
+        p.level[3].reciprocal = whole / 4;
+        privatize("coded levels, u8 u16", privatize_coded_levels_u8_u16, &p, codes, 2001, 2);
+        privatize("coded levels, u8 u32", privatize_coded_levels_u8_u32, &p, codes, 2001, 4);
+        privatize("coded levels, u16 u16", privatize_coded_levels_u16_u16, &p, codes_16, 2001, 2);
+        privatize("coded levels, u16 u32", privatize_coded_levels_u16_u32, &p, codes_16, 2001, 4);
+        privatize("coded levels, u32 u32", privatize_coded_levels_u32_u32, &p, codes_32, 2001, 4);
+        p.slots = 4 - slots % 4; /* without the points, the codes are smaller */
+        p.slot[2] = p.slot[3] = 0;
+        p.level[0].codes[0] = 2;
+        privatize("coded levels, u8 u8", privatize_coded_levels_u8_u8, &p, codes, 2001, 1);
+    }
     static const uint32_t k[] = {2, 64, 65, 130, 1000}, size[] = {1, 20, 64, 35, 180}, density[] = {0, 16, 63, 13, 10};
     for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
         const subset_selection p = {(uint64_t)9 << 60, k[i], size[i], density[i]};

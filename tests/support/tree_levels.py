@@ -1,10 +1,13 @@
-"""Decoded numbers of all codes of a level of a tree."""
+"""Levels of a tree, and a window: decoded numbers of all codes, and a reference of the kernel in Python integers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .internals.mechanisms import tree_sets
+from .internals.mechanisms import tree_level, tree_sets, window_level
+from .internals.shared import finite_field
+from .reference import Words
+from .set_responses import ProjectiveReference, word_below
 
 
 def decoded_codes(level):
@@ -17,3 +20,48 @@ def decoded_codes(level):
         one[code] = 1
         np.testing.assert_allclose(level.decode(one), decoded[code], rtol=1e-9, atol=1e-12)
     return decoded
+
+
+def codes_of_set(level, symbol, is_outside):
+    """Return the codes of a set, or all others, in the order of their numbers for a draw."""
+    if isinstance(level, window_level.WindowLevel):
+        inside = range(symbol, symbol + level.width)
+    elif isinstance(level, tree_level.ResponseLevel):
+        inside = [symbol]
+    elif isinstance(level, tree_level.HadamardLevel):
+        node, minus = (symbol >> 1, symbol & 1) if level.signed else (symbol, 0)
+        odd = [((code & (node | level.half)).bit_count() + minus) % 2 == 1 for code in range(level.codes)]
+        # The draw has the lower bits.
+        return sorted((c for c in range(level.codes) if odd[c] == is_outside), key=lambda code: code % level.half)
+    else:
+        inside = np.flatnonzero(level.matches(np.array([symbol]))[0]).tolist()
+    return [code for code in range(level.codes) if code not in inside] if is_outside else list(inside)
+
+
+def heads_of(level):
+    return level.coin.keep if isinstance(level, tree_level.ResponseLevel) else level.coin.heads
+
+
+def coded_reports(mechanism, stream, key, block, x):
+    """Return the reports of records: the word of the coin, then one whose lowest bits are the slot and the others the code.
+
+    A number of slots that is no power of two has a word of its own.
+    """
+    law, words, reports = mechanism._recipe.law, Words(key, stream, block), []
+    slots = len(law.slots)
+    bits = slots.bit_length() - 1 if slots & (slots - 1) == 0 else 0
+    for record in map(int, x):
+        coin, word = words.word(), words.word()
+        number = law.slots[word % (1 << bits) if bits else word_below(words, slots)]
+        level, rest = law.levels[number], word >> bits
+        symbol, tails = record // level.span, coin >= heads_of(level)
+        if isinstance(level, tree_sets.ProjectiveLevel) and level.nodes * level.codes > tree_sets.MAX_TABLE:
+            twin = ProjectiveReference(finite_field.field(level.space.order), level.space.length)
+            n, code = twin.draws(tails), lambda draw: twin.report(int(level.points[symbol]), tails, draw)  # noqa: B023
+        else:
+            codes = codes_of_set(level, symbol, tails)
+            n, code = len(codes), codes.__getitem__
+        draw, low = divmod(rest * n, 1 << 64 - bits)
+        assert low >= n  # else another word may be needed
+        reports.append(law.first_codes[number] + code(draw))
+    return reports

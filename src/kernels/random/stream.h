@@ -103,6 +103,8 @@ typedef struct {
     ID(STREAM_WHOLE_SETS, 70)                                                                              \
     ID(STREAM_VIEWS, 71) /* which of many questions a report is about */                                   \
     ID(STREAM_VIEW_COINS, 72) /* private coin and uniform symbol */                                        \
+    ID(STREAM_TREE, 73) /* private coin, level and code */                                                 \
+    ID(STREAM_DISTRIBUTION, 74)                                                                            \
     ID(STREAM_SUBKEY, 0x7fffffff) /* reserved: subkeys */
 
 #define STREAM_ID_CONSTANT(name, number) name = number,

@@ -46,6 +46,8 @@ cdef extern from "random/stream.h" nogil:
         STREAM_LAPLACE_CENTRAL
         STREAM_SURVEY_KEYS
         STREAM_WHOLE_SETS
+        STREAM_TREE
+        STREAM_DISTRIBUTION
     stream stream_open(stream_key *key, stream_id id, uint64_t block)
     size_t blocks_for(size_t n, size_t bytes)
     void stream_draw(stream *s, void *out, size_t blocks)
@@ -156,6 +158,23 @@ cdef extern from "privatize/projective_response.h" nogil:
     privatize_fn privatize_projective_response_u8_u8, privatize_projective_response_u8_u16
     privatize_fn privatize_projective_response_u16_u16, privatize_projective_response_u16_u32
     privatize_fn privatize_projective_response_u32_u32
+
+
+cdef extern from "privatize/coded_levels.h" nogil:
+    int MAX_CODED_LEVELS, SPAN_SHIFT, WINDOW_CODES, TABLED_CODES, PARITY_CODES, POINT_CODES
+    ctypedef struct coded_level:
+        uint64_t heads, reciprocal
+        uint32_t kind, first
+        uint32_t codes[2]
+        uint32_t row
+        const uint32_t *table
+        const projective_response *space
+    ctypedef struct coded_levels:
+        uint32_t k, slots, slot_bits, sign_bits, stream
+        uint8_t slot[32]
+        coded_level level[32]
+    privatize_fn privatize_coded_levels_u8_u8, privatize_coded_levels_u8_u16, privatize_coded_levels_u8_u32
+    privatize_fn privatize_coded_levels_u16_u16, privatize_coded_levels_u16_u32, privatize_coded_levels_u32_u32
 
 
 cdef extern from "strings/hashes.h" nogil:

@@ -17,6 +17,7 @@ cdef extern from "<float.h>" nogil:
 # protocol Coin: k, bits, keep, words_per_symbol, reciprocal, shift
 # protocol WindowCoin: steps, width, outputs, each, per, heads, tails, fraction_bits, per_division: tuple[int, int], each_division: tuple[int, int]
 # protocol RankedSignsCoin: weights: tuple[int, ...], least, heads
+# protocol Level: span, heads, size, others, parity: bool, table: NDArray[np.uint32] | None, space: ProjectiveResponse | None
 # protocol GeometricCoins: digits, groups: Sequence[Sequence[int]], carry, tables(): Sequence[tuple[Sequence[int], Sequence[int]]]
 
 
@@ -162,19 +163,76 @@ cdef class ProjectiveResponse(SetCodes):
                              privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
                              privatize_projective_response_u32_u32)
 
-    def reports(self, uint32_t[::1] points, uint8_t[::1] products, uint32_t[::1] draws, uint32_t[::1] out) -> None:
-        """Write the reports of points, from draws for the products 0 and 1 with them.
 
-        A draw is below (q^(t-1) - 1) / (q - 1) for the product 0, and below q^(t-1) for 1. Larger ones are reduced.
-        """
-        cdef Py_ssize_t i
-        cdef uint32_t last = self.p.length - 1, below
-        if not points.shape[0] == products.shape[0] == draws.shape[0] == out.shape[0]:
-            raise ValueError("there must be a product, a draw and a report for each point")
-        with nogil:
-            for i in range(points.shape[0]):
-                below = self.p.power[last] if products[i] else self.p.first[last]
-                out[i] = projective_report(&self.p, points[i] % self.p.first[self.p.length], products[i] != 0, draws[i] % below)
+cdef class CodedLevels(SetCodes):
+    """One code of a level that is drawn at random. A level is the `first` code, the `span` of a symbol and its set of codes.
+
+    `slots` holds the number of the level of each equally probable slot. `signed`: a symbol is a node and a sign.
+    """
+    cdef coded_levels p
+    cdef object levels
+
+    def __init__(self, uint32_t k, slots: Sequence[int], bint signed, levels: Sequence[_Level]):
+        cdef const uint32_t[:, ::1] table
+        cdef const uint32_t[::1] points
+        cdef ProjectiveResponse space
+        cdef coded_level *level
+        cdef uint64_t symbols, size, others, codes = 0
+        if not (1 <= k <= <uint32_t>1 << 20 and 1 <= len(levels) <= len(slots) <= MAX_CODED_LEVELS):
+            raise ValueError("the levels do not fit the kernel")
+        self.p.k, self.p.slots, self.p.sign_bits, self.p.stream = k, len(slots), signed, self.stream_id()
+        self.p.slot_bits = len(slots).bit_length() - 1 if len(slots) & (len(slots) - 1) == 0 else 0
+        for i, number in enumerate(slots):
+            if not 0 <= number < len(levels):
+                raise ValueError("the levels do not fit the kernel")
+            self.p.slot[i] = number
+        for i, part in enumerate(levels):
+            level, size, others = &self.p.level[i], part.size, part.others
+            symbols = (k - 1) // part.span + 1
+            if not (1 <= size and 1 <= others and codes + size + others < <uint64_t>1 << 32):
+                raise ValueError("the codes do not fit the kernel")
+            level.heads, level.first, level.codes[0], level.codes[1] = part.heads, codes, size, others
+            level.row = size + others
+            level.reciprocal = ((<uint64_t>1 << SPAN_SHIFT) + part.span - 1) // part.span
+            level.kind, level.space, level.table = WINDOW_CODES, NULL, &self.p.slots
+            codes += size + others
+            if part.space is not None:
+                space, points = part.space, part.table
+                level.kind, level.space, level.table = POINT_CODES, &space.p, &points[0]
+                if (size != space.p.first[space.p.length - 1] or others != space.p.power[space.p.length - 1]
+                        or <uint64_t>points.shape[0] < symbols or max(part.table) >= space.p.first[space.p.length]):
+                    raise ValueError("the points do not fit the kernel")
+            elif part.table is not None:
+                table = part.table
+                level.kind, level.table = TABLED_CODES, &table[0, 0]
+                if <uint64_t>table.shape[0] < symbols or <uint64_t>table.shape[1] != size + others:
+                    raise ValueError("the table does not fit the kernel")
+            elif part.parity:
+                level.kind = PARITY_CODES
+                if size != others or size & (size - 1) or (symbols - 1) >> signed >= size:
+                    raise ValueError("the codes do not fit the kernel")
+            elif others < symbols - 1:
+                raise ValueError("the codes do not fit the kernel")
+        self.levels = list(levels)  # the owners of the tables
+        self.params = &self.p
+        self.configure_codes(codes, privatize_coded_levels_u8_u8, privatize_coded_levels_u8_u16,
+                             privatize_coded_levels_u16_u16, privatize_coded_levels_u16_u32, privatize_coded_levels_u32_u32)
+        if codes > 1 << 16:
+            self.by_size[0], self.tally_by_size[0] = privatize_coded_levels_u8_u32, tally_codes_u32
+
+    cdef uint32_t stream_id(self):
+        return STREAM_TREE
+
+
+cdef class TreeResponse(CodedLevels):
+    """One code of a level of a tree."""
+
+
+cdef class DistributionResponse(CodedLevels):
+    """One code of a window or of a level of a tree, with its own stream."""
+
+    cdef uint32_t stream_id(self):
+        return STREAM_DISTRIBUTION
 
 
 cdef class FloatCodes(CodeKernel):
