@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _plots
-from .._typing import Floats
+from .._typing import AnyArray, Floats
 from ..results import ONE_SIGMA, SHARES, Estimate, Normal
 from ._cell_likelihood import CellLikelihood
 from ._cell_limits import CellQuantileLimits, EndLimits, LinearEstimate, mean_margin
@@ -65,10 +65,16 @@ class NumberCells:
         nearest = np.rint(place)
         return np.asarray(np.where(np.abs(place - nearest) <= ON_END, nearest, place))
 
-    def cell_of(self, points: Floats) -> NDArray[np.intp]:
-        """Return the cell of each point; NaN and numbers outside are in some cell, too."""
-        place = np.nan_to_num(self.position(points), nan=self.count / 2)
-        return np.asarray(np.clip(np.ceil(place) - 1, 0, self.count - 1), np.intp)
+    def cell_of(self, points: Floats) -> AnyArray:
+        """Return the cell of each point, as records of a mechanism; NaN and numbers outside are in some cell, too."""
+        with np.errstate(over="ignore"):
+            place = points - self.lower
+            if not self.integers:  # a number on the end of a cell belongs to the cell before it
+                place *= self.count / (self.upper - self.lower)
+                place -= ON_END
+        np.fmax(place, 0, out=place)
+        np.fmin(place, self.count - 1, out=place)
+        return place.astype(np.min_scalar_type(self.count - 1))
 
 
 ON_END = 1e-6  # of the width of a cell: numbers so near to its end are on it, whatever rounding did to them
