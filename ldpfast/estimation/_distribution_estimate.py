@@ -66,14 +66,14 @@ class NumberCells:
         return np.asarray(np.where(np.abs(place - nearest) <= ON_END, nearest, place))
 
     def cell_of(self, points: Floats) -> AnyArray:
-        """Return the cell of each point, as records of a mechanism; NaN and numbers outside are in some cell, too."""
+        """Return the cell of each point, as records of a mechanism: of NaN the middle one, and of numbers outside the last."""
         with np.errstate(over="ignore"):
-            place = points - self.lower
+            place = np.asarray(points - self.lower)
             if not self.integers:  # a number on the end of a cell belongs to the cell before it
                 place *= self.count / (self.upper - self.lower)
                 place -= ON_END
-        np.fmax(place, 0, out=place)
-        np.fmin(place, self.count - 1, out=place)
+        np.copyto(place, (self.count - 1) // 2 + 0.5, where=np.isnan(place))
+        np.clip(place, 0, self.count - 1, out=place)
         return place.astype(np.min_scalar_type(self.count - 1))
 
 
