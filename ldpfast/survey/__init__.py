@@ -45,7 +45,7 @@ from ._text import TextAnswer as TextAnswer
 from ._together import Together
 from ._together import TogetherAnswer as TogetherAnswer
 from ._versions import Loss as Loss
-from ._weighting import poststratify, rake
+from ._weighting import calibrate, poststratify, rake
 from ._yes_no import YesNo
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "Text",
     "Together",
     "YesNo",
+    "calibrate",
     "compare",
     "k_sample",
     "pool",

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._warnings import warn
 from ..reports import Counted, recipe_of
+from ..results import DoubtfulWarning
 from ._answer_forms import Found
 from ._answers import Answer
 from ._answers_per_person import Item
@@ -45,35 +46,39 @@ def conclude(
     together = dict(zip(layout.pairs, np.moveaxis(states[1], -1, 0).tolist(), strict=True))
     if not np.all(counted.n):
         raise ValueError("a survey must have at least 1 report for an estimate, got n = 0")
-    asked_of = [int(n) if n.ndim == 0 else n for n in np.moveaxis(states[0], -1, 0)]
-    # Where nobody answered a question, the numbers of an empty count of one report are computed and then removed.
-    counters = [
-        (mechanism, Counted([state], n if np.all(n) else np.maximum(n, 1)))
-        for mechanism, state, n in zip(layout.mechanisms, states[2:], asked_of, strict=True)
-    ]
+    asked_of: list[Any] = [int(n) if n.ndim == 0 else n for n in np.moveaxis(states[0], -1, 0)]
+    answered = list(zip(layout.mechanisms, states[2:], asked_of, strict=True))
+    own_weights = [weights] * len(answered)
+    left_out: list[str] = []
     if weights is not None:
-        weights.require_answers({item.name: n for item, n in zip(layout.items, asked_of, strict=True)})
-    left_out = [item.name for item in layout.items if weights is not None and not item.form.has_weights]
-    if left_out:
-        _warn_unweighted(left_out, layout)
+        own_weights, left_out = _weights_of(layout, weights, asked_of)
+        for q, own in enumerate(own_weights):
+            mechanism, state, n = answered[q]
+            rows = np.ravel(n) > 0
+            if own is not None and own is not weights:  # the groups with answers stand for the others
+                answered[q] = mechanism, state[rows], n[rows]
+                asked_of[q] = n[rows]
+    # Where nobody answered a question, the numbers of an empty count of one report are computed and then removed.
+    counters = [(mechanism, Counted([state], n if np.all(n) else np.maximum(n, 1))) for mechanism, state, n in answered]
     found: dict[str, Found] = {}
-    for item, counter in zip(layout.items, counters, strict=True):
+    for item, counter, own in zip(layout.items, counters, own_weights, strict=True):
         if not item.form.has_symbols and item.name not in left_out:
-            own = item.form.found(*counter)
-            found[item.name] = own if weights is None else own.weighted(weights)
+            unweighted = item.form.found(*counter)
+            found[item.name] = unweighted if own is None else unweighted.weighted(own)
     numbers = sum(item.form.numbers for item in layout.items if item.form.has_symbols)
     numbers += sum(search.numbers for search in found.values())
     shares = {
         item.name: Shares.of(*counter)
         for item, counter in zip(layout.items, counters, strict=True)
-        if item.form.has_symbols and not uses_numbers(counter[0])
+        if item.form.has_symbols and not uses_numbers(counter[0]) and item.name not in left_out
     }
-    if weights is not None:
-        shares = {name: weights.shares(found) for name, found in shares.items()}
+    for item, own in zip(layout.items, own_weights, strict=True):
+        if own is not None and item.name in shares:
+            shares[item.name] = own.shares(shares[item.name])
     if adjust is not None:
         shares = {item.name: adjust(q, shares[item.name]) for q, item in enumerate(layout.items)}
     answers: dict[str, Answer] = {}
-    for item, counter, n in zip(layout.items, counters, asked_of, strict=True):
+    for item, counter, n, own in zip(layout.items, counters, asked_of, own_weights, strict=True):
         known: Shares | None = None
         if item.name in left_out:
             continue
@@ -85,12 +90,42 @@ def conclude(
             answers[item.name] = item.form.answer(known or shares[item.name], numbers)
         else:
             mean = recipe_of(counter[0]).mean(counter[1])
-            mean = mean if weights is None else weights.mean(mean)
+            mean = mean if own is None else own.mean(mean)
             answers[item.name] = Answer.of_number(mean, item.form.columns[0].range, numbers)
         if known is None and not np.all(n):
             answers[item.name] = answers[item.name].without_answers(np.equal(n, 0))
     asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if layout.answers == 1 else None
     return SurveyResult(answers, int(np.sum(counted.n)) if weights else counted.n, layout.guarantee, asked)
+
+
+def _weights_of(
+    layout: SurveyRecipe, weights: GroupWeights, n: list[Any]
+) -> tuple[list[GroupWeights | None], list[str]]:
+    """Return the weights of the groups with answers to each question, and the questions that are left out, with a warning.
+
+    Groups without answers to a question stop no other one.
+    """
+    unweighted = [item.name for item in layout.items if not item.form.has_weights]
+    if unweighted:
+        _warn_unweighted(unweighted, layout)
+    found = [weights.on(np.ravel(asked) > 0) for asked in n]
+    names = [item.name for item in layout.items]
+    fewer = [name for name, own in zip(names, found, strict=True) if own is not weights and name not in unweighted]
+    impossible = [name for name, own in zip(names, found, strict=True) if own is None and name not in unweighted]
+    left_out = [*unweighted, *impossible]
+    if len(left_out) == len(names):
+        raise ValueError(
+            "results must have a question to which the groups have answers that agree with the population, got none: join "
+            "small groups before the survey is counted"
+        )
+    if fewer:
+        listed = ", ".join(f"{name!r} (left out)" if name in impossible else repr(name) for name in fewer)
+        warn(
+            "some groups have no answers to questions, so that other groups stand for them, or the question is left out: "
+            f"{listed}",
+            DoubtfulWarning,
+        )
+    return found, left_out
 
 
 def _warn_unweighted(texts: list[str], layout: SurveyRecipe) -> None:

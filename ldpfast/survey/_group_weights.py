@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..results import Binomial, BoundedSum, Estimate, IntervalRule, Normal
+from ._calibration import Calibration
 from ._covariance import Covariance, block
 from ._shares import Shares
 
@@ -28,14 +28,23 @@ class GroupWeights:
         Shares in the population, which add up to 1.
     n : ndarray, shape (groups,)
         Number of people of each group in the survey.
-    design : ndarray, shape (groups, columns), or None
-        Which margins each group belongs to, if the shares of the groups are fitted to margins; None if they are known.
+    calibration : Calibration or None
+        The margins to which the shares of the groups are fitted; None if the shares are known.
     """
 
     names: list[Any]
     weights: Floats
     n: NDArray[np.int64]
-    design: Floats | None = None
+    calibration: Calibration | None = None
+
+    def on(self, rows: NDArray[np.bool_]) -> GroupWeights | None:
+        """Return weights of some of the groups, which stand for the others; None if they do not agree with the margins."""
+        if rows.all():
+            return self
+        calibration = self.calibration.on(rows) if self.calibration else None
+        shares = calibration.shares(self.n[rows]) if calibration and rows.any() else None
+        names = [name for name, chosen in zip(self.names, rows, strict=True) if chosen]
+        return None if shares is None else GroupWeights(names, shares, self.n[rows], calibration)
 
     def shares(self, found: Shares) -> Shares:
         """Return the shares of symbols in the population, from those of every group."""
@@ -43,7 +52,7 @@ class GroupWeights:
         value = w @ found.value
         diagonal = np.square(w) @ found.covariance.diagonal
         vectors, middle = self._joined(found.covariance)
-        if self.design is not None:
+        if self.calibration is not None:
             rest = self._residuals(found.value)
             vectors = np.concatenate([vectors, rest])
             middle = block(middle, np.diag(np.square(w) / self.n))
@@ -54,7 +63,7 @@ class GroupWeights:
             spread = covariance.with_sum
             value = value + (1 - value.sum()) * spread / spread.sum()
             covariance = covariance.of_sum_one()
-        step = float(np.max(w * found.step))
+        step = float(np.max(np.abs(w) * found.step))
         people = self._effective(found.n) / k
         return Shares(value, int(np.sum(found.n)), covariance, found.guarantee, step=step, people_per_symbol=people)
 
@@ -70,29 +79,21 @@ class GroupWeights:
             up = down = (rule.debiasing.one - rule.debiasing.zero) / np.asarray(found.n)
         bounded: IntervalRule = Normal.of_sum(self._effective(found.n))
         if np.any(up) and np.any(down):
-            bounded = BoundedSum(float(np.max(w * up)), float(np.max(w * down)))
+            if (w < 0).any():
+                up = down = np.maximum(up, down)
+            bounded = BoundedSum(float(np.max(np.abs(w) * up)), float(np.max(np.abs(w) * down)))
         return Estimate(float(w @ values), math.sqrt(variance), n, found.guarantee, None, bounded)
 
     def covariance(self, found: Floats, first: Floats, second: Floats) -> Floats:
         """Return the covariances of weighted estimates, from those of every group and the estimates, shape (groups, k) each."""
         w = np.square(self.weights)
-        if self.design is None:
+        if self.calibration is None:
             return np.asarray(w @ found)
         return np.asarray(w @ found + (w / self.n) @ (self._residuals(first) * self._residuals(second)))
 
     def _effective(self, n: Any) -> float:
         """Return the number of people who would tell as much without weights (Kish), from the numbers of answers of groups."""
         return float(1 / np.sum(np.square(self.weights) / n))
-
-    def require_answers(self, n: Mapping[str, Any]) -> None:
-        """Raise if a group has no answers to a question, from the numbers of answers by the names of the questions."""
-        for question, counts in n.items():
-            empty = np.flatnonzero(np.ravel(counts) == 0)
-            if len(empty):
-                raise ValueError(
-                    f"results must have answers of every group to every question, got none of {self.names[empty[0]]!r} to "
-                    f"{question!r}: join small groups before the survey is counted"
-                )
 
     def _joined(self, covariance: Covariance) -> tuple[Floats, Floats]:
         """Return the vectors and the middle of the sum of the covariances of all groups, times the squares of the weights."""
@@ -105,7 +106,7 @@ class GroupWeights:
 
     def _residuals(self, values: Floats) -> Floats:
         """Return what sums over margins do not explain of the values of groups, shape (groups, k)."""
-        assert self.design is not None
-        root = np.sqrt(self.weights)[:, np.newaxis]
-        fitted = np.linalg.lstsq(root * self.design, root * values, rcond=None)[0]
-        return np.asarray(values - self.design @ fitted)
+        assert self.calibration is not None
+        design, root = self.calibration.design, np.sqrt(self.n)[:, np.newaxis]
+        fitted = np.linalg.lstsq(root * design, root * values, rcond=None)[0]
+        return np.asarray(values - design @ fitted)

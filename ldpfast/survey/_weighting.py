@@ -1,10 +1,10 @@
-"""Weights of groups of people: post-stratification and raking of the results of a survey."""
+"""Weights of groups of people: post-stratification and calibration of the results of a survey."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,13 @@ from .._typing import Floats
 from .._warnings import warn
 from ..reports import Counted, Counts, GroupedResults
 from ..results import DoubtfulWarning
+from ._calibration import METHODS, Calibration, read_bounds
 from ._conclude import conclude
 from ._group_weights import GroupWeights
 from ._result import SurveyResult
 from ._survey_recipe import SurveyRecipe
 
-if TYPE_CHECKING:
-    pass
-
 TOLERANCE = 0.01  # relative difference of totals that are rounded
-MAX_ROUNDS = 100_000
-CONVERGED = 1e-10  # largest difference of a margin
 MAX_LISTED = 5
 MAX_PEOPLE = 1e15
 MAX_COMBINATIONS = 1 << 20
@@ -84,6 +80,93 @@ def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> Su
     return _weighted(counts, GroupWeights(names, shares, counts.n))
 
 
+def calibrate(
+    results: GroupedResults,
+    margins: Any,
+    *,
+    method: str = "raking",
+    bounds: tuple[float, float] | None = None,
+) -> SurveyResult:
+    """Weight the results of groups of people so that margins of one or several columns agree with those of a population.
+
+    The shares of the groups become those that are nearest to their shares in the survey and agree with all margins. A
+    question to which some groups have no answers is weighted with the other groups, if these agree with the margins, too.
+
+    Parameters
+    ----------
+    results : GroupedResults
+        Result of ``Survey.run(by=[...])`` for the names of public columns.
+    margins : mapping or list of pairs
+        By the name of a column that divides the people, or a tuple of several: the number of people, or the share, of each
+        value in the population (a mapping, a series of pandas, or a table of counts). The values of several columns are
+        tuples. Columns without a margin keep their shares as far as the others leave them.
+    method : {"raking", "linear", "logit"}, optional
+        The ratio of a share in the population to that in the survey is the exponential of a sum of terms, one for each margin
+        ("raking"); the sum itself ("linear", generalized regression, whose weights can be negative); or a logistic function
+        of it, within `bounds` ("logit").
+    bounds : tuple of float, optional
+        Smallest and largest ratio, around 1: required with "logit", allowed with "linear".
+
+    Returns
+    -------
+    result : SurveyResult
+        Answers of the population. The standard errors include the weights, and that these depend on the sample.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `results` are not the results of a survey, or are pooled; if `margins` name other columns than those that divide the
+        people, have different totals, have other values than the results, or hold other than finite numbers >= 0, or shares
+        that do not add up to 1; if `bounds` do not fit the method; if no weights of the groups agree with all margins.
+
+    Warns
+    -----
+    DoubtfulWarning
+        If nobody of a combination of values took part: the people of other groups stand for these. If some groups have no
+        answers to a question: it is answered by the other groups, or left out. If some weights are negative.
+
+    Notes
+    -----
+    With weights w_g of groups with n_g people, the variance of an answer is the sum of w_g^2 times those of the groups, plus
+    that of the weights (linearization [1]_): the sum of w_g^2 / n_g times e_g^2, where e_g is what a sum of one term for each
+    margin does not explain of the answer of the group. It is estimated from noisy answers, and so rather too large. Weights
+    cost no privacy, because the groups are public.
+
+    References
+    ----------
+    .. [1] J.-C. Deville, C.-E. Sarndal, "Calibration estimators in survey sampling", JASA, 1992.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Survey, YesNo, calibrate
+    >>> survey = Survey({"smokes": YesNo()}, epsilon=4.0)
+    >>> people = {"smokes": [True] * 8000 + [False] * 2000, "age": ["young"] * 8000 + ["old"] * 2000}
+    >>> people |= {"sex": ["f", "m"] * 5000, "region": list("NSSNS") * 2000}
+    >>> results = survey.run(people, by=["age", "sex", "region"], rng=1)
+    >>> by_age_and_sex = {("young", "f"): 0.3, ("young", "m"): 0.2, ("old", "f"): 0.25, ("old", "m"): 0.25}
+    >>> result = calibrate(results, {("age", "sex"): by_age_and_sex, "region": {"N": 0.5, "S": 0.5}})
+    >>> round(result["smokes"].value, 1)
+    0.5
+    """
+    counts, method = _read(results), _check.choice("method", method, METHODS)
+    found = _read_margins(results, margins)
+    calibration = Calibration(
+        np.concatenate([np.eye(len(shares))[places] for shares, places in found], axis=1),
+        np.concatenate([shares for shares, _ in found]),
+        method,
+        read_bounds(method, bounds),
+    )
+    weights = calibration.shares(counts.n)
+    if weights is None:
+        raise ValueError(
+            "margins must be possible with the groups of the survey, got some that no weights agree with: join values of a "
+            "column that few people have" + (", or use wider bounds" if bounds is not None else "")
+        )
+    if (weights < 0).any():
+        warn("some groups have a negative weight: the methods 'raking' and 'logit' have none", DoubtfulWarning)
+    return _weighted(counts, GroupWeights(list(results), weights, counts.n, calibration))
+
+
 def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) -> SurveyResult:
     """Weight the results of groups of people so that several margins agree with those of a population (raking).
 
@@ -115,16 +198,13 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
 
     Notes
     -----
-    The assumption is that the chance to take part is a product of one factor for each margin. To the variance of
-    `poststratify` that of the weights is added (linearization [2]_): the sum of w_g^2 / n_g times e_g^2 over groups g with n_g
-    people, where e_g is what a sum of one term for each margin does not explain of the answer of the group. It is estimated
-    from noisy answers, and so rather too large.
+    The assumption is that the chance to take part is a product of one factor for each margin. It is `calibrate` with the method
+    "raking" and one margin for each column.
 
     References
     ----------
     .. [1] W. E. Deming, F. F. Stephan, "On a least squares adjustment of a sampled frequency table when the expected marginal
        totals are known", Annals of Mathematical Statistics, 1940.
-    .. [2] J.-C. Deville, C.-E. Sarndal, O. Sautory, "Generalized raking procedures in survey sampling", JASA, 1993.
 
     Examples
     --------
@@ -136,7 +216,7 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
     >>> round(result["smokes"].value, 1)
     0.5
     """
-    counts = _read(results)
+    _read(results)
     if not isinstance(margins, Mapping):
         raise TypeError(f"margins must be a mapping, got {type(margins).__name__}")
     columns = group_columns(results.by)
@@ -145,26 +225,43 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
             f"margins must be of the columns that divide the people, {', '.join(map(repr, columns))}, got "
             f"{', '.join(map(repr, margins)) or 'none'}"
         )
-    names = list(results)
-    keys = names if isinstance(results.by, tuple) else [(name,) for name in names]
-    targets = []
-    places = []
-    totals = []
-    given = {column: _numbers_of(f"margins[{column!r}]", margins[column]) for column in columns}
-    for axis, column in enumerate(columns):
-        values = list(dict.fromkeys(key[axis] for key in keys))
-        shares, total = _shares_of(f"margins[{column!r}]", given[column], values)
-        targets.append(shares)
+    return calibrate(results, margins)
+
+
+def _read_margins(results: GroupedResults, margins: Any) -> list[tuple[Floats, NDArray[np.intp]]]:
+    """Return the shares of the values of each margin, and the value of each group."""
+    pairs = list(margins.items()) if isinstance(margins, Mapping) else margins
+    if not isinstance(pairs, list) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        raise TypeError(
+            f"margins must be a mapping, or a list of pairs of columns and numbers, got {type(margins).__name__}"
+        )
+    columns = group_columns(results.by)
+    groups = list(results) if isinstance(results.by, tuple) else [(name,) for name in results]
+    found: list[tuple[Floats, NDArray[np.intp]]] = []
+    totals: list[float] = []
+    present: list[list[Any]] = []
+    listed: list[list[Any]] = []
+    for key, given in pairs:
+        chosen = key if isinstance(key, tuple) else (key,)
+        if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(columns):
+            raise ValueError(
+                f"margins must be of the columns that divide the people, {', '.join(map(repr, columns))}, got {key!r}"
+            )
+        axes = [columns.index(name) for name in chosen]
+        values = [tuple(group[axis] for axis in axes) if isinstance(key, tuple) else group[axes[0]] for group in groups]
+        different = list(dict.fromkeys(values))
+        numbers = _numbers_of(f"margins[{key!r}]", given)
+        shares, total = _shares_of(f"margins[{key!r}]", numbers, different)
+        found.append((shares, np.array([different.index(value) for value in values])))
         totals.append(total)
-        places.append(np.array([values.index(key[axis]) for key in keys]))
+        present.append(values)
+        listed.append([value for value in numbers if numbers[value]])
+    if not found:
+        raise ValueError("margins must hold at least one margin, got none")
     if max(totals) > min(totals) * (1 + TOLERANCE):
         raise ValueError(f"margins must have the same total, got {min(totals):g} and {max(totals):g}")
-    _warn_missing([list(given[column]) for column in columns], set(keys))
-    weights = _fitted(counts.n / counts.n.sum(), targets, places)
-    design = None  # of one column: its shares are the weights
-    if len(columns) > 1:
-        design = np.concatenate([np.eye(len(t))[p] for t, p in zip(targets, places, strict=True)], axis=1)
-    return _weighted(counts, GroupWeights(names, weights, counts.n, design))
+    _warn_missing(listed, set(zip(*present, strict=True)))
+    return found
 
 
 def _warn_missing(values: list[list[Any]], present: set[tuple[Any, ...]]) -> None:
@@ -179,31 +276,6 @@ def _warn_missing(values: list[list[Any]], present: set[tuple[Any, ...]]) -> Non
             "population, join values of a column",
             DoubtfulWarning,
         )
-
-
-def _fitted(weights: Floats, targets: list[Floats], places: list[NDArray[np.intp]]) -> Floats:
-    """Return the shares of groups that agree with margins, by iterative proportional fitting.
-
-    Parameters
-    ----------
-    weights : ndarray, shape (groups,)
-        Shares to start from.
-    targets : list of ndarray
-        Shares of the values of each column.
-    places : list of ndarray of int, shape (groups,)
-        The value of each group in each column.
-    """
-    for _ in range(MAX_ROUNDS):
-        for target, place in zip(targets, places, strict=True):
-            sums = np.bincount(place, weights, len(target))
-            weights = weights * np.divide(target, sums, out=np.zeros(len(target)), where=sums > 0)[place]
-        pairs = zip(targets, places, strict=True)
-        if all(np.abs(np.bincount(place, weights, len(target)) - target).max() <= CONVERGED for target, place in pairs):
-            return weights
-    raise ValueError(
-        "margins must be possible with the groups of the survey, got some that no weights agree with: join values of a column "
-        "that few people have"
-    )
 
 
 def _read(results: Any) -> Counts:
