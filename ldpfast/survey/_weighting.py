@@ -247,6 +247,7 @@ def _read_margins(results: GroupedResults, margins: Any) -> list[tuple[Floats, N
             raise ValueError(
                 f"margins must be of the columns that divide the people, {', '.join(map(repr, columns))}, got {key!r}"
             )
+        # Each group has one value of the margin: a label of its column, or a tuple of labels.
         axes = [columns.index(name) for name in chosen]
         values = [tuple(group[axis] for axis in axes) if isinstance(key, tuple) else group[axes[0]] for group in groups]
         different = list(dict.fromkeys(values))
