@@ -197,6 +197,15 @@ def _memberships(level: ProjectiveLevel) -> NDArray[np.bool_]:
     return found
 
 
+@lru_cache(maxsize=64)
+def _table(level: ProjectiveLevel) -> NDArray[np.uint32]:
+    """Return what the kernel computes for all draws, shape (nodes, codes)."""
+    table = np.empty((level.nodes, level.codes), np.uint32)
+    _kernel(level.space, level.coin).fill_table(level.points, table)
+    table.flags.writeable = False
+    return table
+
+
 @dataclass(frozen=True)
 class ProjectiveLevel(SetLevel):
     """A level with projective geometry response: each node is a point of a projective space.
@@ -237,8 +246,6 @@ class ProjectiveLevel(SetLevel):
 
     @property
     def compiled(self) -> KernelLevel:
-        level = super().compiled
         if self.nodes * self.codes <= MAX_TABLE:
-            order = np.argsort(~_memberships(self), axis=1, kind="stable")
-            return replace(level, table=order.astype(np.uint32))
-        return replace(level, table=self.points, space=_kernel(self.space, self.coin))
+            return replace(super().compiled, table=_table(self))
+        return replace(super().compiled, table=self.points, space=_kernel(self.space, self.coin))

@@ -55,7 +55,7 @@ def coded_reports(mechanism, stream, key, block, x):
         number = law.slots[word % (1 << bits) if bits else word_below(words, slots)]
         level, rest = law.levels[number], word >> bits
         symbol, tails = record // level.span, coin >= heads_of(level)
-        if isinstance(level, tree_sets.ProjectiveLevel) and level.nodes * level.codes > tree_sets.MAX_TABLE:
+        if isinstance(level, tree_sets.ProjectiveLevel):
             twin = ProjectiveReference(finite_field.field(level.space.order), level.space.length)
             n, code = twin.draws(tails), lambda draw: twin.report(int(level.points[symbol]), tails, draw)  # noqa: B023
         else:

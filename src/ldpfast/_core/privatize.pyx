@@ -163,6 +163,18 @@ cdef class ProjectiveResponse(SetCodes):
                              privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
                              privatize_projective_response_u32_u32)
 
+    def fill_table(self, const uint32_t[::1] points, uint32_t[:, ::1] out) -> None:
+        """Write a row of all reports for each point: those of the product 0 with it, then those of 1, both in the order of the draws."""
+        cdef Py_ssize_t i
+        cdef uint32_t last = self.p.length - 1, draw, inside = self.p.first[last]
+        if out.shape[0] != points.shape[0] or out.shape[1] != <Py_ssize_t>self.p.first[self.p.length]:
+            raise ValueError("there must be a row for each point with a place for each report")
+        with nogil:
+            for i in range(points.shape[0]):
+                for draw in range(self.p.first[self.p.length]):
+                    out[i, draw] = projective_report(&self.p, points[i] % self.p.first[self.p.length], draw >= inside,
+                                                     draw - inside if draw >= inside else draw)
+
 
 cdef class CodedLevels(SetCodes):
     """One code of a level that is drawn at random. A level is the `first` code, the `span` of a symbol and its set of codes.
