@@ -29,6 +29,7 @@ from ._joined import Joined as Joined
 from ._people import Occasion as Occasion
 from ._people import People as People
 from ._people import new_count as new_count
+from ._predicted_areas import predicted_areas as predicted_areas
 from ._random_scaling import RandomScaling as RandomScaling
 from ._random_scaling import random_scaling as random_scaling
 from ._random_scaling import random_scaling_quantile as random_scaling_quantile
