@@ -21,14 +21,16 @@
 #include "privatize/set_selection.c"
 #include "privatize/subset_selection.c"
 #include "privatize/unary_row.h"
+#include "privatize/view_response.c"
 #include "privatize/whole_sets.c"
 #include "strings/sketch_response.h"
+#include "tally/views.c"
 
 void aes_forget(void) {} /* what is left in registers is for the caller to overwrite */
 
 /* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
 enum { HEADER = 88, PART = 32, TEXT_AT = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
-enum { TABLE_VERSION = 6, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
+enum { TABLE_VERSION = 7, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
 /* Before the checksum, if there are waves: digest, number of turns, whether the series goes on, number of the wave. */
 enum { PANEL = 40, TURNS_AT = 32, ENDLESS_AT = 34, WAVE_AT = 36 };
 /* The same in rounds: digest, largest number of rounds of a person, number of the round. In the header they are a number of waves. */
@@ -38,6 +40,8 @@ enum { SECOND = 64, SECOND_SHIFT_AT = 2, SECOND_INTEGERS_AT = 8, SECOND_DESCRIPT
 /* After the numbers of the declared questions of a text: numbers of functions, buckets, parts and codes; of a projective space its order,
  * length, and whether the tables of the field follow; then of each part the key, number of bytes, and coefficients. */
 enum { SKETCH = 32, ORDER_AT = 16, SPACE_LENGTH_AT = 20, TABLES_AT = 24, HASHES = 24, FUNCTION = 8 * COEFFICIENTS };
+/* After the numbers of the declared questions of views: their coins, with a number of symbols and the words that keep the true one. */
+enum { VIEW_COIN = 16, VIEW_WORDS_AT = 8, ALL_PLAIN = 1 << 8 };
 enum { MAX_TEXT = MAX_STRING_BYTES - 1, MAX_ALPHABET = 253, MAX_BUCKETS = 1 << 20, MAX_SKETCH_CODES = 1 << 28 };
 enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, MAX_DECLARED = 1 << 15, MAX_WAVES = 1 << 10 };
 /* Options of pairs; pairs at once; positions of a set and of all parts; positions of parts that are asked together. */
@@ -55,7 +59,8 @@ enum mechanism {
     SKETCH_PROJECTIVE = 8,
     SET_SELECTION = 9,
     SET_CUBE = 10,
-    WHOLE_SETS = 11
+    WHOLE_SETS = 11,
+    VIEWS = 12
 };
 
 /* Tags of the fields of derived keys. */
@@ -103,9 +108,10 @@ typedef struct {
 } response_coin;
 
 typedef struct {
-    part parts[SURVEY_PARTS];
+    part parts[SURVEY_PARTS]; /* none of views, which have more of them */
     uint32_t count; /* of the parts */
     uint16_t number[SURVEY_PARTS];
+    const uint8_t *numbers; /* of all parts; the coins of views are behind them */
     uint8_t mechanism;
     uint32_t k, name_bytes, tickets;
     uint32_t own; /* positions of a record, if it is a set */
@@ -208,6 +214,9 @@ static question read_question(const ldpfast_client *c, uint32_t number)
     q.name_bytes = read_u32(at + 12);
     q.tickets = read_u32(at + 40);
     q.description = at + 48;
+    q.numbers = numbers;
+    if (q.mechanism == VIEWS)
+        return q;
     for (uint32_t i = 0; i < q.count; i++) {
         q.number[i] = read_u16(numbers + 2 * (size_t)i);
         q.parts[i] = read_part(c, q.number[i]);
@@ -222,6 +231,27 @@ static question read_question(const ldpfast_client *c, uint32_t number)
     if (is_sketch(q.mechanism))
         q.sketch = read_sketch(numbers + 2);
     return q;
+}
+
+/* Number of the declared question that is a part of views. */
+static uint32_t view_part(const question *q, uint32_t place) { return read_u16(q->numbers + 2 * (size_t)place); }
+
+/* A coin of views. They are in ascending order of the symbols: the coin of a view is the first one with as many as the view has. */
+static const uint8_t *view_coin(const question *q, uint64_t place)
+{
+    return q->numbers + 2 * (size_t)q->count + VIEW_COIN * place;
+}
+
+/* Number of symbols of the view with the most. */
+static uint32_t view_symbols_at_most(const question *q) { return read_u32(view_coin(q, q->coin.integer[0] - 1)); }
+
+/* Fills the format of the reports about views. Returns nonzero if they do not fit the kernel. */
+static int open_views(const ldpfast_client *c, const question *q, view_format *format)
+{
+    uint32_t answers[SURVEY_ROW_PARTS];
+    for (uint32_t i = 0; i < q->count; i++)
+        answers[i] = read_part(c, view_part(q, i)).k;
+    return view_format_open(format, q->count, answers, q->coin.shift, 0);
 }
 
 /* Number of sets, with that of nothing and the missing one; MAX_SYMBOLS if there are too many. */
@@ -242,6 +272,8 @@ static size_t report_bytes(const question *q)
 {
     if (q->mechanism == SET_SELECTION && q->coin.integer[1] == 1)
         return q->k <= 1 << 8 ? 1 : 2;
+    if (q->mechanism == VIEWS)
+        return (q->count + 7) / 8 + 1 + (view_symbols_at_most(q) <= 1 << 8 ? 1 : 2);
     if (q->mechanism == WHOLE_SETS)
         return sets_of(&q->parts[0]) <= 1 << 8 ? 1 : 2;
     if (q->mechanism == SET_CUBE) {
@@ -449,17 +481,45 @@ static int sets_are_valid(const question *q)
            (size == dim_of(q) ? size <= CUBE_DIM : size < dim_of(q) && size <= CUBE_SAMPLED) && !choice_loss(q, 1, &loss);
 }
 
+/* Whether views of the parts of a question fit the kernel, and each has a coin. */
+static int views_are_valid(const ldpfast_client *c, const question *q, uint64_t end)
+{
+    const response_coin *p = &q->coin;
+    const uint64_t start = (uint64_t)(q->numbers - c->table);
+    view_format format;
+    uint32_t symbols = 0;
+    if (q->count > SURVEY_ROW_PARTS || p->bits != 64 || p->integer[0] == 0 || p->integer[0] > 1 << 16 ||
+        (p->integer[1] | p->integer[2]) != 0 || 2 * q->count + VIEW_COIN * p->integer[0] > end - start)
+        return 0;
+    for (uint32_t i = 0; i < q->count; i++) {
+        const uint32_t one = view_part(q, i), encoding = one < c->values ? read_part(c, one).encoding : AS_STRING;
+        if (encoding != AS_SYMBOL && encoding != AS_BIN)
+            return 0;
+        for (uint32_t j = 0; j < i; j++)
+            if (one == view_part(q, j))
+                return 0;
+    }
+    for (uint64_t i = 0; i < p->integer[0]; i++) {
+        const uint8_t *coin = view_coin(q, i);
+        if (read_u32(coin) <= symbols || read_u32(coin + 4) != 0 || read_u64(coin + VIEW_WORDS_AT) == 0)
+            return 0;
+        symbols = read_u32(coin);
+    }
+    return !open_views(c, q, &format) && symbols == format.symbols;
+}
+
 static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t first, uint64_t end)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * c->values + (size_t)QUESTION * number;
     const uint32_t count = read_u16(at), numbers = read_u32(at + 44);
     const uint32_t second = at[4] == TWO_RESPONSES ? SECOND : is_sketch(at[4]) ? SKETCH : 0;
-    if (count == 0 || count > SURVEY_PARTS || read_u16(at + 2) != 0 || !is_inside(numbers, 2 * count + second, first, end) ||
-        read_u32(at + 12) == 0 || !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
+    if (count == 0 || count > (at[4] == VIEWS ? SURVEY_ROW_PARTS : SURVEY_PARTS) || read_u16(at + 2) != 0 ||
+        !is_inside(numbers, 2 * count + second, first, end) || read_u32(at + 12) == 0 ||
+        !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
         return 0;
     uint64_t k = 1, own_positions = 1;
     uint32_t sets = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && at[4] != VIEWS; i++) {
         const uint16_t one = read_u16(c->table + numbers + 2 * (size_t)i);
         if (one >= c->values || (read_part(c, one).encoding == AS_STRING) != is_sketch(at[4]))
             return 0;
@@ -485,6 +545,8 @@ static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t 
         return 0;
     if (is_sketch(q.mechanism))
         return !c->rounds;
+    if (q.mechanism == VIEWS)
+        return !c->rounds && views_are_valid(c, &q, end);
     const response_coin *p = &q.coin;
     if (is_set(q.mechanism))
         return !c->rounds && sets_are_valid(&q);
@@ -533,6 +595,20 @@ static int name_is_new(const ldpfast_client *c, uint32_t number)
     return 1;
 }
 
+/* Upper bound of the loss by a report about a view. The coin of the largest loss counts, whatever the view is. */
+static wide views_loss(const question *q)
+{
+    wide most = {{0}};
+    for (uint64_t i = 0; i < q->coin.integer[0]; i++) {
+        const uint64_t words = read_u64(view_coin(q, i) + VIEW_WORDS_AT);
+        wide kept = wide_product(words, read_u32(view_coin(q, i)) - 1);
+        kept.digit[2]++; /* and 2^64 */
+        const wide loss = log_up(kept, wide_product(0 - words, 1), 0);
+        most = wide_below(&most, &loss) ? loss : most;
+    }
+    return most;
+}
+
 /* Upper bound of the loss of a person by a report to a question, for any two answers; in a round, by all reports about one permanent
  * answer. docs/clients.md has the formulas. */
 static wide loss_of(const question *q)
@@ -547,6 +623,8 @@ static wide loss_of(const question *q)
         choice_loss(q, 0, &found); /* which sets_are_valid has checked */
         return found;
     }
+    if (q->mechanism == VIEWS)
+        return views_loss(q);
     if (q->mechanism == RANDOMIZED_RESPONSE || q->mechanism == TWO_RESPONSES || q->mechanism == SKETCH_RANDOMIZED ||
         q->mechanism == WHOLE_SETS) {
         one = coin + p->integer[1];
@@ -1076,9 +1154,69 @@ static void answer_in_round(const ldpfast_client *c, const coin_source *from, co
     key_wipe(&answer, sizeof answer);
 }
 
+/* Opens the key of a question for a message with a fresh key. */
+static void open_fresh_key(stream_key *master, uint32_t number, stream_key *key)
+{
+    uint8_t bytes[KEY_BYTES];
+    stream s = stream_open(master, STREAM_SURVEY_KEYS, number);
+    stream_draw(&s, bytes, KEY_BYTES / AES_BLOCK);
+    key_open(key, bytes);
+    key_wipe(bytes, sizeof bytes);
+}
+
+/* Opens the key of a person for a question; after the view is drawn, with the report that has it and the true symbol. */
+__attribute__((noinline)) static void open_view_key(const ldpfast_client *c, const coin_source *from, const question *q,
+                                                    const uint8_t *report, stream_key *key)
+{
+    derivation d;
+    open_derivation(&d, from->secret, c->table + SERIES_AT, 0, q, NULL, from->person);
+    if (report != NULL)
+        absorb_field(&d, FIELD_STRING, report, report_bytes(q));
+    close_derivation(&d, key);
+}
+
+/* The view is drawn without the answers. With personal keys, the coin depends on the view and on the answers to its questions alone. */
+__attribute__((noinline)) static void answer_views(const ldpfast_client *c, const coin_source *from, uint32_t number,
+                                                   const question *q, const ldpfast_value *values, uint8_t *report)
+{
+    view_response p;
+    uint32_t asked[MAX_VIEW];
+    uint16_t record[SURVEY_ROW_PARTS];
+    stream_key key;
+    memset(&p, 0, sizeof p);
+    open_views(c, q, &p.format);
+    p.plain = ALL_PLAIN;
+    view_response_plan(&p);
+    for (uint32_t i = 0; i < q->count; i++) {
+        const part one = read_part(c, view_part(q, i));
+        record[i] = (uint16_t)cell_of(&one, &values[view_part(q, i)]).symbol;
+    }
+    if (from->master != NULL)
+        open_fresh_key(from->master, number, &key);
+    else
+        open_view_key(c, from, q, NULL, &key);
+    draw_views(&p, &key, 0, 1, report);
+    read_view(&p.format, report, asked);
+    const uint32_t symbols = view_symbols(&p.format, PLAIN_VIEW, asked);
+    uint64_t place = 0;
+    while (read_u32(view_coin(q, place)) < symbols)
+        place++;
+    p.direct[0][0] = read_u64(view_coin(q, place) + VIEW_WORDS_AT); /* `number` is 0, and this the coin of every view */
+    encode_views(&p, record, 1, report);
+    if (from->master == NULL)
+        open_view_key(c, from, q, report, &key);
+    respond_views(&p, &key, 0, 1, report);
+    key_wipe(&key, sizeof key);
+    key_wipe(record, sizeof record);
+}
+
 static void answer_question(const ldpfast_client *c, const coin_source *from, uint32_t number, const question *q,
                             const ldpfast_value *values, uint8_t *report)
 {
+    if (q->mechanism == VIEWS) {
+        answer_views(c, from, number, q, values, report);
+        return;
+    }
     uint32_t symbol = 0;
     stream_key key;
     cell cells[SURVEY_PARTS];
@@ -1095,11 +1233,7 @@ static void answer_question(const ldpfast_client *c, const coin_source *from, ui
         else
             cells[i] = cell_of(&q->parts[i], &values[q->number[i]]);
     if (from->master != NULL) {
-        uint8_t bytes[KEY_BYTES];
-        stream s = stream_open(from->master, STREAM_SURVEY_KEYS, number);
-        stream_draw(&s, bytes, KEY_BYTES / AES_BLOCK);
-        key_open(&key, bytes);
-        key_wipe(bytes, sizeof bytes);
+        open_fresh_key(from->master, number, &key);
     } else {
         derivation d;
         open_derivation(&d, from->secret, c->table + SERIES_AT, 0, q, NULL, from->person);

@@ -125,8 +125,8 @@ void ldpfast_fingerprint(const void *table, size_t bytes, uint8_t fingerprint[LD
  * of all rounds while the answers of the person do not change. A second message with a fresh key is not counted. */
 double ldpfast_epsilon(const ldpfast_client *client);
 
-/* Number of answers that are passed to the functions below: one per declared question, in the order of the survey. `Cross` is not
- * counted. */
+/* Number of answers that are passed to the functions below: one per declared question, in the order of the survey. `Cross` and
+ * `Pairs` are not counted. */
 size_t ldpfast_values(const ldpfast_client *client);
 
 /* Largest number of bytes of a message. */

@@ -202,9 +202,9 @@ class ViewLaw(Law):
             table = [[self.by_symbols.get(a * b) for b in numbers] for a in numbers]
         else:
             table, numbers = [[*self.by_symbols.values()]], []
-        direct = [[0 if coin is None else _direct_words(coin) for coin in row] for row in table]
+        direct = [[0 if coin is None else direct_words(coin) for coin in row] for row in table]
         places = [numbers.index(size) if numbers else 0 for size in self.sizes]
-        flip = _direct_words(self.of_flip) if self.of_flip else 0
+        flip = direct_words(self.of_flip) if self.of_flip else 0
         return privatize.ViewResponse(self.sizes, design.plain, design.flip, design.share, places, direct, flip)
 
     # Probabilities ----------------------------------------------------------------------------------------------------
@@ -398,6 +398,6 @@ def kept_of(coin: _coins.ResponseCoin) -> Fraction:
     return Fraction(coin.keep - coin.words_per_symbol, 1 << coin.bits)
 
 
-def _direct_words(coin: _coins.ResponseCoin) -> int:
+def direct_words(coin: _coins.ResponseCoin) -> int:
     """Return the number of words of 64 bits for which the true symbol is kept."""
     return (coin.keep - coin.words_per_symbol) << (64 - coin.bits)

@@ -16,10 +16,12 @@ from ..mechanisms import (
     SketchResponse,
     SubsetSelection,
     UnaryEncoding,
+    ViewResponse,
 )
 from ..mechanisms._set_cube import SetCube
 from ..mechanisms._set_selection import SetSelectionLaw
 from ..mechanisms._subset_selection import first_density
+from ..mechanisms._view_response import ViewLaw, direct_words
 from ..mechanisms._whole_sets import WholeSets
 from ..reports import MESSAGE_VERSION, recipe_of
 from ._columns import QuestionColumn
@@ -27,7 +29,7 @@ from ._layout import SurveyLayout
 from ._several import SetColumn
 from ._two_responses import TwoResponses
 
-MAGIC = b"LDPCLNT\x06"  # whose last byte is the version of the table
+MAGIC = b"LDPCLNT\x07"  # whose last byte is the version of the table
 RANDOMIZED_RESPONSE = 1
 SYMMETRIC_UNARY = 2
 OPTIMIZED_UNARY = 3
@@ -40,11 +42,13 @@ SKETCH_PROJECTIVE = 8
 SET_SELECTION = 9
 SET_CUBE = 10
 WHOLE_SETS = 11
+VIEWS = 12
 IN_ROUNDS = 0xFFFF  # in the place of the number of waves
 CHECKSUM_BYTES = 16
 _HEADER = struct.Struct("<8sB3xI32sHHHH32s")
 _PANEL, _ROUND = struct.Struct("<32sHHI"), struct.Struct("<32sII")
 _SECOND = struct.Struct("<BxH4x3Q32s")
+_VIEW_COIN = struct.Struct("<I4xQ")
 _SKETCH, _HASHES = struct.Struct("<7I4x"), struct.Struct("<2QQ")
 _PART, _QUESTION = struct.Struct("<II16sII"), struct.Struct("<H2xBBHII3QII32s")
 
@@ -91,6 +95,8 @@ def client_table(layout: SurveyLayout) -> bytes:
             numbers += _SECOND.pack(*_coin_of(mechanism.second)[1:], description)
         if isinstance(mechanism, SketchResponse):
             numbers += _sketch_bytes(mechanism)
+        if isinstance(mechanism, ViewResponse):
+            numbers += b"".join(_VIEW_COIN.pack(coin.k, direct_words(coin)) for coin in _law_of_views(mechanism).coins)
         sizes = (len(places), kind, bits, shift, at + len(numbers), len(name))
         questions.append(_QUESTION.pack(*sizes, *integers, weight, at, layout.coins[q].description))
         rest += numbers + name
@@ -123,6 +129,14 @@ def _text_of(name: str, column: QuestionColumn) -> bytes:
         if list(spelled) != list(options):
             found["texts"] = list(spelled)
     return _schema.canonical_json(found)
+
+
+def _law_of_views(mechanism: ViewResponse) -> ViewLaw:
+    """Return the law of a mechanism, which has plain views only because the questions of clients have three answers or more."""
+    law = recipe_of(mechanism).law
+    assert isinstance(law, ViewLaw)
+    assert law.of_flip is None
+    return law
 
 
 def _sketch_bytes(mechanism: SketchResponse) -> bytes:
@@ -174,7 +188,9 @@ def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
         return SET_SELECTION, 64, design.threshold, coin.heads, design.size, density
     if isinstance(mechanism, SetCube):
         return SET_CUBE, 64, mechanism.threshold, coin.heads, mechanism.sampled, 0
+    if isinstance(mechanism, ViewResponse):  # whose coins are behind the numbers of the questions
+        return VIEWS, 64, mechanism.design.plain, len(_law_of_views(mechanism).coins), 0, 0
     raise TypeError(
-        "a client must answer by randomized response, subset selection, unary encoding or a mechanism for sets, "
+        "a client must answer by randomized response, subset selection, unary encoding, view response or a mechanism for sets, "
         f"got {type(mechanism).__name__}"
     )

@@ -23,6 +23,7 @@ from ldpfast.mechanisms import (
     SketchResponse,
     SubsetSelection,
     UnaryEncoding,
+    ViewResponse,
     WholeSets,
 )
 from ldpfast.reports import recipe_of
@@ -31,6 +32,7 @@ from ldpfast.survey import (
     Cross,
     Histogram,
     Mean,
+    Pairs,
     Repeated,
     Several,
     Survey,
@@ -47,8 +49,8 @@ from ..support.clients import SANITIZERS, WARNINGS, Client, Person, Value, amalg
 from ..support.internals.survey import TwoResponses
 from ..support.process import NATIVE, compile_c
 
-MAX_BYTES = 44 * 1024
-SETS = 36  # surveys of the vectors that ask for sets of options, the last ones
+MAX_BYTES = 47 * 1024
+SETS, VIEWS = 36, 19  # surveys of the vectors that ask for sets of options, and for pairs of questions, the last ones
 DAMAGED, VERSION, NO_ROOM, PERSON, TURN = 1, 2, 3, 4, 6
 KEY, CROSS_ONLY = bytes(range(100, 132)), {"a": 0, "b": 0}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads object files of Linux")
@@ -87,7 +89,7 @@ def answers(driver: Path, path: Path) -> list[bytes]:
 def test_messages_equal_those_of_python(driver, tmp_path):
     expected = [case.message for _, cases in vectors() for case in cases]
     assert answers(driver, write(tmp_path / "vectors", vectors())) == expected
-    assert len(expected) == 2040
+    assert len(expected) == 2420
 
 
 @pytest.mark.claim("The messages of a survey that is under way never change.", "Clients")
@@ -99,9 +101,10 @@ def test_the_messages_never_change():
             vectors()[:FIRST],
             vectors()[FIRST : FIRST + 2],
             vectors()[FIRST + 2 : FIRST + 4],
-            vectors()[FIRST + 4 : -4 - SETS],
-            vectors()[-4 - SETS : -SETS],
-            vectors()[-SETS:],
+            vectors()[FIRST + 4 : -4 - SETS - VIEWS],
+            vectors()[-4 - SETS - VIEWS : -SETS - VIEWS],
+            vectors()[-SETS - VIEWS : -VIEWS],
+            vectors()[-VIEWS:],
         )
     ]
     assert digests == [
@@ -111,6 +114,7 @@ def test_the_messages_never_change():
         "5d1a8384a38f43e0bee1807fc21e1153d137d9083f320724daa05fb3baa2dacc",
         "582afd4ac76fa64cf6fa5dca70fc091e6ab5885383f098a5bae8577759fb069e",
         "27ae4495077d888e79486eaafa186b64ee233ce25fd6947a72965c115dfe1442",
+        "24b7fb7b5d0cbceb05236555cfca1dbbcea3bcd17bbb3758ed6a836d396b80ae",
     ]
 
 
@@ -128,7 +132,9 @@ def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
     assert {recipe_of(response).coin.bits for response in buckets} >= {32, 64}
     assert {m.report.nbytes for m in mechanisms if isinstance(m, SketchResponse)} == {1, 2, 4}
     require_sets([m for m in mechanisms if isinstance(m, SET_MECHANISMS)])
-    mechanisms = [m for m in mechanisms if not isinstance(m, TwoResponses | SketchResponse | SET_MECHANISMS)]
+    require_views([m for m in mechanisms if isinstance(m, ViewResponse)])
+    others = TwoResponses | SketchResponse | SET_MECHANISMS | ViewResponse
+    mechanisms = [m for m in mechanisms if not isinstance(m, others)]
     coins = {(type(mechanism).__name__, getattr(recipe_of(mechanism).coin, "bits", 64)) for mechanism in mechanisms}
     assert coins == {
         ("RandomizedResponse", 32), ("RandomizedResponse", 64), ("SubsetSelection", 64), ("UnaryEncoding", 64)
@@ -137,7 +143,8 @@ def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
     declared = [question for survey in surveys for question in recipe_of(survey).declared.values()]
     assert {question.encoding for question in declared} == {"symbol", "low-high", "bin", "string", "positions"}
     assert {question.steps > 0 for question in declared} == {True, False}
-    assert {len(item.parts) for survey in surveys for item in recipe_of(survey).items} == {1, 2, 3, 8}
+    items = [item for survey in surveys[:-VIEWS] for item in recipe_of(survey).items]
+    assert {len(item.parts) for item in items} == {1, 2, 3, 8}
     assert {survey.answers > 1 for survey in surveys} == {True, False}
     assert any(1 < survey.answers < len(survey.mechanisms) for survey in surveys)
     assert {type(case.person) for _, cases in vectors() for case in cases} == {type(None), int, str, bytes}
@@ -163,6 +170,22 @@ def require_sets(mechanisms):
     dims = {(m.sampled == m.k + 1, m.sampled > 62) for m in cubes}
     assert dims == {(True, True), (False, False)}
     assert {m.report.nbytes for m in mechanisms if isinstance(m, WholeSets)} == {1, 2}
+
+
+def require_views(mechanisms):
+    """Check that views have one coin and several, and reports with symbols and masks of all sizes."""
+    assert {(m.design.plain == 2, len(coin_of(m).coins) > 1) for m in mechanisms} == {
+        (True, True), (True, False), (False, False)
+    }  # fmt: skip
+    masks = {(len(m.sizes) + 7) // 8 for m in mechanisms}
+    assert masks >= {1, 2, 3, 8}
+    assert {m.report.nbytes - 1 - (len(m.sizes) + 7) // 8 for m in mechanisms} == {1, 2}
+    assert {m.design.plain for m in mechanisms} >= {2, 3, 4, 10}
+    assert max(len(m.sizes) for m in mechanisms) == 64
+
+
+def coin_of(mechanism):
+    return recipe_of(mechanism).coin
 
 
 def flagged(n, *ticks):
@@ -313,6 +336,126 @@ def test_damaged_tables_of_sets(sanitized, tmp_path, number):
     questions, epsilon = TICKED[number]
     refused, answered = damage(sanitized, tmp_path, [Survey(questions, epsilon)], {"a": [1, 2], "b": True})
     assert min(refused, answered) > 0
+
+
+# Views of two questions with three coins, and of all questions with one.
+TABLES: list[tuple[dict, float]] = [
+    (
+        {
+            "a": YesNo(optional=True),
+            "b": Choice(4, optional=True),
+            "c": YesNo(optional=True),
+            "p": Pairs("a", "b", "c"),
+        },
+        1.0,
+    ),
+    ({"a": YesNo(optional=True), "b": Histogram([0, 1, 2, 3], optional=True), "p": Pairs("b", "a")}, 14.0),
+]
+
+
+@pytest.mark.claim(
+    "A damaged table with pairs of questions is refused, or never makes the C client read or write out of bounds.",
+    "Clients",
+)
+@pytest.mark.parametrize("number", [pytest.param(i, marks=pytest.mark.long) for i in range(len(TABLES))])
+def test_damaged_tables_of_views(sanitized, tmp_path, number):
+    questions, epsilon = TABLES[number]
+    survey = Survey(questions, epsilon, weights=dict.fromkeys([*questions][:-1], 0))
+    refused, answered = damage(sanitized, tmp_path, [survey], {"a": True, "b": 1})
+    assert min(refused, answered) > 0
+
+
+VIEWED = Survey(TABLES[0][0], TABLES[0][1], weights=dict.fromkeys("abc", 0))
+# Place among the numbers of the question, or behind its list of parts if it is negative.
+IMPOSSIBLE_VIEWS = {
+    "no parts": (0, "<H", 0),
+    "one part": (0, "<H", 1),
+    "parts": (0, "<H", 65),
+    "bits": (5, "<B", 32),
+    "no questions": (6, "<H", 0),
+    "one question": (6, "<H", 1),
+    "all questions": (6, "<H", 3),
+    "more questions": (6, "<H", 4),
+    "no coins": (16, "<Q", 0),
+    "fewer coins": (16, "<Q", 1),
+    "more coins": (16, "<Q", 3),
+    "most coins": (16, "<Q", 1 << 60),
+    "rest": (24, "<Q", 1),
+    "more rest": (32, "<Q", 1),
+    "randomized": (4, "<B", 1),
+    "set selection": (4, "<B", 9),
+    "sketch": (4, "<B", 6),
+    "unknown part": (-1, "<H", 3),
+    "part twice": (-1, "<H", 1),
+    "fewer symbols": (-7 - 16, "<I", 14),
+    "more symbols": (-7 - 16, "<I", 16),
+    "not ascending": (-7, "<I", 15),
+    "zeros": (-7 - 4, "<I", 1),
+    "no words": (-7 - 8, "<Q", 0),
+}
+
+
+@pytest.mark.claim(
+    "A forged table with pairs of questions whose numbers do not fit together is refused in C.", "Clients"
+)
+@each("what", IMPOSSIBLE_VIEWS)
+def test_impossible_views_are_damage(library, what):
+    table, (place, form, value) = bytearray(VIEWED.client_table()), IMPOSSIBLE_VIEWS[what]
+    assert open_table(library, Client(), bytes(table)) == 0
+    at = 88 + 32 * 3
+    numbers = struct.unpack_from("<I", table, at + 44)[0]
+    struct.pack_into(form, table, numbers - 1 - place if place < 0 else at + place, value)
+    table[-16:] = person_keys.cmac(bytes(32), bytes(table[:-16]))
+    assert open_table(library, Client(), bytes(table)) == DAMAGED
+
+
+@pytest.mark.parametrize(
+    "question", [Mean(0, 1, optional=True), Several(5, optional=True), Text(8, "ab", n=99, optional=True)]
+)
+def test_views_of_other_questions_are_damage(library, question):
+    """Of numbers, ticks and texts, which have no list of answers."""
+    asked = {"a": YesNo(optional=True), "b": YesNo(optional=True), "c": question, "p": Pairs("a", "b")}
+    table = bytearray(Survey(asked, 1.0, weights=dict.fromkeys("abc", 0)).client_table())
+    assert open_table(library, Client(), bytes(table)) == 0
+    numbers = struct.unpack_from("<I", table, 88 + 32 * 3 + 44)[0]
+    struct.pack_into("<H", table, numbers, 2)
+    table[-16:] = person_keys.cmac(bytes(32), bytes(table[:-16]))
+    assert open_table(library, Client(), bytes(table)) == DAMAGED
+
+
+@pytest.mark.claim("With a personal key, answers that a view does not ask for change nothing in C.", "Clients")
+def test_answers_outside_of_the_view_change_nothing(library):
+    asked = {f"q{i}": YesNo(optional=True) for i in range(6)}
+    survey = Survey({**asked, "p": Pairs(*asked)}, 20.0, weights=dict.fromkeys(asked, 0))
+    client, table = Client(), survey.client_table()
+    assert open_table(library, client, table) == 0
+    room, length = ctypes.create_string_buffer(64), ctypes.c_size_t(0)
+
+    def report(person, answers):
+        values = (Value * 6)(*(Value(math.nan, answer) for answer in answers))
+        identity = Person(16, person, None, 0)
+        made = (
+            ctypes.byref(client),
+            values,
+            KEY,
+            ctypes.byref(identity),
+            room,
+            ctypes.c_size_t(64),
+            ctypes.byref(length),
+        )
+        assert library.ldpfast_answer_person(*made) == 0
+        return room.raw[11 : length.value]
+
+    sizes = set()
+    for person in range(40):
+        first = report(person, [0] * 6)
+        view = [i for i in range(6) if first[0] >> i & 1]
+        sizes.add(len(view))
+        for i in range(6):
+            changed = report(person, [int(i == j) for j in range(6)])
+            assert changed[:2] == first[:2]
+            assert (changed == first) == (i not in view)
+    assert sizes == {survey.mechanisms["p"].design.plain}
 
 
 def forged_sets(survey, place, form, value, *, part=False):
@@ -605,6 +748,14 @@ PLANTED = {
         "uint32_t missing = -(uint32_t)(option[p->most - 1] == INVALID_POSITION); "
         'if (option[0] == 0) { __asm__ volatile(""); missing |= 0; }',
     ),
+    "a branch on an answer of a view": (
+        "const uint32_t answer = given < last ? given : last;",
+        'const uint32_t answer = given < last ? given : last; if (answer == 0) { __asm__ volatile(""); }',
+    ),
+    "a branch on the private coin of a view": (
+        "const uint32_t replaced = -(uint32_t)(reader_word(&coins) >= direct);",
+        'uint32_t replaced = 0; if (reader_word(&coins) >= direct) { __asm__ volatile(""); replaced = ~replaced; }',
+    ),
     "a branch on the private coin of a set": (
         "const uint64_t report = (bits & low) | (moved & ~low & ~(at & in_word)) | (at & in_word & own);",
         "uint64_t report = (bits & low) | (moved & ~low & ~(at & in_word)); "
@@ -644,9 +795,14 @@ def test_no_branch_and_no_address_depends_on_an_answer_or_a_coin(folder, tmp_pat
     for survey in (*surveys[-4:], pairs, crossed):
         for chosen in ([0, 2], [4], [0, 1, 2, 3, 4]):
             tables.append((survey, [Case({"a": chosen, "b": True}, KEY, person, b"") for person in (None, b"person")]))
+    for sizes, epsilon in (([2] * 9, 1.0), ([2] * 9, 9.0), ([20, 30, 2], 2.0)):
+        few = {name: Choice(k, optional=True) for name, k in zip("abcdefghi", sizes, strict=False)}
+        survey = Survey({**few, "p": Pairs(*few)}, epsilon, weights=dict.fromkeys(few, 0))
+        for record in (dict.fromkeys(few, 1), {}):
+            tables.append((survey, [Case(record, KEY, person, b"") for person in (None, b"person")]))
     path = write(tmp_path / "cases", tables)
     asked = {type(mechanism) for survey, _ in tables for mechanism in survey.mechanisms.values()}
-    assert asked == {RandomizedResponse, SubsetSelection, UnaryEncoding, SetSelection, WholeSets}
+    assert asked == {RandomizedResponse, SubsetSelection, UnaryEncoding, SetSelection, WholeSets, ViewResponse}
 
     def errors(text: str) -> list[str]:
         """Return the functions with a report. Two draw again in rare cases, without the answer and the coin."""

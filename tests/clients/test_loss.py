@@ -11,12 +11,13 @@ import struct
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations, product
 
 import pytest
 
 from ldpfast.mechanisms import UnaryEncoding
 from ldpfast.reports import recipe_of
-from ldpfast.survey import Choice, Cross, Mean, Repeated, Several, Survey, Text, Together, YesNo, _columns
+from ldpfast.survey import Choice, Cross, Mean, Pairs, Repeated, Several, Survey, Text, Together, YesNo, _columns
 
 from ..support.cases import each
 from ..support.client_tables import closed, forged_table, read
@@ -64,7 +65,7 @@ def surveys() -> list[Survey]:
     weekly = Repeated(Survey(questions, 6.0, answers=2), round=3.0, rounds=4)
     plain = [Survey(questions, epsilon) for epsilon in (0.1, 1.0, 5.0, 20.0)]
     several = [Survey(questions, 4.0, answers=2), Survey(questions, 40.0, answers="all")]
-    return [*plain, *several, *texts, panel.in_wave(2), weekly.in_round(1), *unary(), *sets()]
+    return [*plain, *several, *texts, panel.in_wave(2), weekly.in_round(1), *unary(), *sets(), *views()]
 
 
 def sets() -> list[Survey]:
@@ -73,6 +74,14 @@ def sets() -> list[Survey]:
     few["both"] = Cross("ticks", "smokes")
     all_of = {"ticks": Several(4, optional=True)}
     return [*(Survey(few, epsilon) for epsilon in (0.5, 2.0, 4.0, 9.0)), *(Survey(all_of, e) for e in (0.5, 2.0, 4.0))]
+
+
+def views() -> list[Survey]:
+    """Return surveys with all tables of two questions: with a coin for each number of symbols, and with one for all views."""
+    few = {**YES, "code": Choice(3, optional=True), "owns": YesNo(optional=True)}
+    asked = {**few, "all": Pairs(*few)}
+    found = [Survey(asked, epsilon, answers=2) for epsilon in (1.0, 4.0, 14.0)]
+    return [*found, Survey({**few, "all": Pairs("smokes", "owns")}, 2.0, weights=dict.fromkeys(few, 0))]
 
 
 def unary() -> list[Survey]:
@@ -103,7 +112,7 @@ def require_exact(library, asked: list[Survey]) -> None:
 def test_the_loss_of_a_survey_is_that_of_its_channels(library):
     require_exact(library, surveys())
     kinds = {question[2] for survey in surveys() for question in read(survey.client_table())["questions"]}
-    assert kinds == set(range(1, 12))
+    assert kinds == set(range(1, 13))
 
 
 @pytest.mark.long
@@ -145,6 +154,21 @@ def test_the_formulas_are_those_of_the_enumerated_channels():
     assert set(counted) == {1, 2, 3, 4, 7, 8, 9, 10, 11}
 
 
+@each("sizes, plain", [((3, 3), 2), ((3, 4, 3), 2), ((3, 4, 3), 3), ((3, 5, 4), 1), ((3, 3, 3, 3), 3)])
+def test_the_formula_of_views_is_that_of_the_enumerated_channels(sizes, plain):
+    """With one coin for all views, and with one for each number of symbols."""
+    symbols = sorted({math.prod(view) for view in combinations(sizes, plain)})
+    for chosen in (symbols, symbols[-1:]):
+        for words in product(COINS, repeat=len(chosen)):
+            coins = tuple((k, 0, kept) for k, kept in zip(chosen, words, strict=True))
+            table = {"parts": [(0, k, ()) for k in sizes]}
+            table["questions"] = [(tuple(range(len(sizes))), coins, 12, 64, plain, "a", len(coins), 0, 0, 1, b"")]
+            asked = Asked(table, 0)
+            channel = asked.channel()
+            assert {sum(row.values()) for row in channel} == {1}
+            assert ratio_of(channel) == asked.ratio
+
+
 COINS = (1, 1 << 60, 1 << 63, (1 << 64) - 1)
 
 
@@ -176,6 +200,8 @@ def coins(source: random.Random, asked: Asked) -> tuple[int, int, int, int, int]
             words = most + 2 - most % 2 + 2 * source.randrange(9)  # too many, so that `direct` is below 0, modulo 2^64
         coin = coin_integers.ResponseCoin(asked.k, bits, (1 << bits) - words * (asked.k - 1), words, 0.0)
         return bits, coin.shift, (coin.keep - words) % (1 << 64), words, coin.reciprocal
+    if kind == 12:
+        return 64, source.randrange(1, len(asked.sizes) + 1), len(asked.more), 0, 0
     if kind in (2, 3):
         return 64, 0, min(first, (1 << 64) - first), 0, 0
     if kind == 7:
@@ -209,6 +235,8 @@ def test_no_forged_table_loses_more_than_computed(library):
                     bits, shift, *integers = coins(source, asked)
                     struct.pack_into("<BH", table, place + 5, bits, shift)
                     struct.pack_into("<3Q", table, place + 16, *integers)
+                if asked.kind == 12 and step % 3 != 2:
+                    forge_views(source, table, place, asked)
                 if step % 3 == 1 and asked.kind in (7, 8):
                     sketch = struct.unpack_from("<I", table, place + 44)[0] + 2
                     forge_space(source, table, sketch, asked)
@@ -223,7 +251,7 @@ def test_no_forged_table_loses_more_than_computed(library):
             assert exact <= Decimal(found), (survey, step)
             seen.update((question[2], found > 2 * survey.epsilon) for question in read(forged)["questions"])
     assert refused > 100
-    assert {kind for kind, is_larger in seen if is_larger} == set(range(1, 12))
+    assert {kind for kind, is_larger in seen if is_larger} == set(range(1, 13))
 
 
 def test_too_many_words_of_other_symbols_are_refused(library):
@@ -234,6 +262,16 @@ def test_too_many_words_of_other_symbols_are_refused(library):
     struct.pack_into("<BH", table, 88 + PART + 5, 32, coin.shift)
     struct.pack_into("<3Q", table, 88 + PART + 16, (1 << 64) - 2, words, coin.reciprocal)
     assert in_c(library, closed(table)) is None
+
+
+def forge_views(source: random.Random, table: bytearray, place: int, asked: Asked) -> None:
+    """Change the coins of views, and sometimes their numbers of symbols, to those of another size of views."""
+    at = struct.unpack_from("<I", table, place + 44)[0] + 2 * len(asked.sizes)
+    largest = math.prod(sorted(asked.sizes)[-struct.unpack_from("<H", table, place + 6)[0] :])
+    for number in range(len(asked.more)):
+        struct.pack_into("<Q", table, at + 16 * number + 8, source.getrandbits(64) >> source.randrange(64) or 1)
+    if source.random() < 0.9:
+        struct.pack_into("<I", table, at + 16 * (len(asked.more) - 1), largest)
 
 
 def forge_space(source: random.Random, table: bytearray, sketch: int, asked: Asked) -> None:

@@ -50,6 +50,8 @@ def read(table: bytes) -> dict:
         second = struct.unpack_from("<BxH4x3Q32s", table, numbers + 2 * count) if coin[0] == 5 else None
         if coin[0] in (6, 7, 8):
             second = read_sketch(table, numbers + 2 * count)
+        if coin[0] == 12:
+            second = tuple(struct.iter_unpack("<IIQ", table[numbers + 2 * count : numbers + 2 * count + 16 * a]))
         asked.append(
             (places, second, *coin, table[at : at + length].decode(errors="surrogateescape"), a, b, c, tickets, more)
         )

@@ -19,6 +19,7 @@ from ldpfast.survey import (
     Cross,
     Histogram,
     Mean,
+    Pairs,
     Repeated,
     Several,
     Survey,
@@ -64,6 +65,8 @@ def vectors() -> list[tuple[Survey, list[Case]]]:
     for asked in _texts():
         found.append((asked, [_case(source, asked, bool(i % 2)) for i in range(2 * CASES)]))
     for asked in _sets(source):
+        found.append((asked, [_case(source, asked, bool(i % 2)) for i in range(CASES)]))
+    for asked in _views(source):
         found.append((asked, [_case(source, asked, bool(i % 2)) for i in range(CASES)]))
     return found
 
@@ -197,6 +200,37 @@ def _sets(source: random.Random) -> list[Survey]:
     return found
 
 
+def _views(source: random.Random) -> list[Survey]:
+    """Return surveys with all tables of two questions: views of two and of more questions, and reports of all sizes."""
+    few: dict[str, SurveyQuestion] = {
+        "smokes": YesNo(optional=True),
+        "way": Choice(["foot", "car", "bus"], optional=True, column="commute"),
+        "age": Histogram(list(range(0, 100, 10)), optional=True),
+        "sleep": Mean(0, 12, optional=True),
+        "owns": YesNo(optional=True),
+        "all": Pairs("owns", "way", "age", "smokes"),
+        "two": Pairs("smokes", "way"),
+        "both": Cross("smokes", "sleep"),
+    }
+    found = [Survey(few, epsilon, answers=3) for epsilon in (2.0, 24.0)]
+    found.append(Survey(few, 60.0, answers="all", series="views"))
+    for sizes, epsilon in ALL_PAIRS:
+        asked: dict[str, SurveyQuestion] = {f"q{i}": Choice(k, optional=True) for i, k in enumerate(sizes)}
+        found.append(Survey({**asked, "all": Pairs(*asked)}, epsilon, weights=dict.fromkeys(asked, 0)))
+    for _ in range(8):
+        count = 2 + source.randrange(9)
+        questions: dict[str, SurveyQuestion] = {}
+        while len(questions) < count:
+            own = _question(source, len(questions))
+            if column_of(own).encoding in ("symbol", "bin"):
+                questions[f"{TEXTS[source.randrange(10)]} {len(questions)}"] = own
+        names = source.sample(list(questions), 2 + source.randrange(count - 1))
+        questions["all"] = Pairs(*names)
+        answers = 1 + source.randrange(len(questions))
+        found.append(Survey(questions, answers * EPSILONS[source.randrange(len(EPSILONS))], answers=answers))
+    return found
+
+
 def _question(source: random.Random, i: int) -> ColumnQuestion:
     column = f"column {i}" if source.random() < 0.3 else None
     return RANDOM[source.randrange(len(RANDOM))](source, column)
@@ -223,6 +257,11 @@ LARGE_SETS = [
     (1000, 3, 1.0), (1000, 3, 5.0), (5000, 4, 1.0), (900, 60, 9.0), (100, 10, 0.3), (64, 20, 8.0), (250, 5, 2.0), (2, 1, 1.0),
     (20, None, 0.3), (20, None, 4.0), (20, None, 9.0), (62, None, 20.0), (100, None, 20.0), (200, None, 9.0),
     (5, None, 9.0), (9, 4, 9.0), (16, 2, 14.0),
+]  # fmt: skip
+# Answers to each of many questions, and epsilon: symbols of one and of two bytes, masks of one to eight, views of two to ten.
+ALL_PAIRS = [
+    ([2] * 20, 1.0), ([2] * 64, 4.0), ([2] * 10, 14.0), ([3] * 9, 6.0), ([20, 30], 2.0), ([250, 250, 4], 9.0),
+    (list(range(2, 40)), 3.0), ([4, 9, 2, 2, 30], 12.0),
 ]  # fmt: skip
 # Means with steps, and the largest sets.
 LATER: list[tuple[dict[str, SurveyQuestion], float]] = [

@@ -17,7 +17,7 @@ from .client_tables import read
 
 WORD = 1 << 64
 ENUMERABLE = 4096  # reports of one symbol, at most
-RESPONSES, SKETCHES, SETS = (1, 5, 6, 11), (6, 7, 8), (9, 10, 11)
+RESPONSES, SKETCHES, SETS, VIEWS = (1, 5, 6, 11), (6, 7, 8), (9, 10, 11), 12
 Channel = list[dict[Any, Fraction]]
 
 
@@ -34,6 +34,8 @@ class Asked:
             self.parts = [table["parts"][place] for place in places]
             self.own = math.prod(map(width, self.parts))  # positions of a record
             self.options = self.k - self.own - 1  # of a single part
+        if self.kind == VIEWS:
+            self.sizes = [table["parts"][place][1] for place in places]
         if self.kind == 11:
             self.k = sum(math.comb(self.options, size) for size in range(self.own + 1)) + 1
 
@@ -41,6 +43,8 @@ class Asked:
     def ratio(self) -> Fraction:
         """Largest ratio of two probabilities of one report, by formulas."""
         words = 1 << self.bits
+        if self.kind == VIEWS:
+            return max(1 + Fraction(k * kept, WORD - kept) for k, _, kept in self.more)
         if self.kind in RESPONSES:
             return Fraction(self.first + self.second, self.second)
         if self.kind in (2, 3):
@@ -59,6 +63,9 @@ class Asked:
     @property
     def is_small(self) -> bool:
         """Whether the channel can be enumerated."""
+        if self.kind == VIEWS:
+            reports = math.comb(len(self.sizes), self.threshold) * self.more[-1][0]
+            return reports * self.k <= ENUMERABLE
         sizes = {2: 1 << min(self.k, 64), 3: 1 << min(self.k, 64), 7: self.codes if self.kind == 7 else 0}
         sizes[4] = math.comb(self.k, self.second) if self.kind == 4 and self.k < 40 else ENUMERABLE
         if self.kind in (9, 10):
@@ -97,6 +104,8 @@ class Asked:
             return [{chosen: inside if x in chosen else outside for chosen in sets} for x in range(k)]
         if self.kind in (9, 10):
             return self._sets(heads)
+        if self.kind == VIEWS:
+            return [self._views(record) for record in product(*map(range, self.sizes))]
         draw = self._hadamard if self.kind == 7 else self._projective
         rows = []
         for x in range(k):
@@ -106,6 +115,18 @@ class Asked:
                     row[code] = row.get(code, Fraction()) + weight * times / codes.total()
             rows.append(row)
         return rows
+
+    def _views(self, record: tuple[int, ...]) -> dict[Any, Fraction]:
+        """Return the probabilities of views with the answers to their questions."""
+        row = {}
+        views = list(combinations(range(len(record)), self.threshold))
+        for view in views:
+            k = math.prod(self.sizes[place] for place in view)
+            kept = Fraction(next(words for symbols, _, words in self.more if symbols >= k), WORD)
+            for answers in product(*(range(self.sizes[place]) for place in view)):
+                is_true = answers == tuple(record[place] for place in view)
+                row[view, answers] = (kept * is_true + (1 - kept) / k) / len(views)
+        return row
 
     def _sides(self) -> tuple[int, int]:
         """Return the numbers of reports with at least `threshold` hits, and of others."""

@@ -15,6 +15,7 @@ from ldpfast.mechanisms import (
     SetSelection,
     SketchResponse,
     SubsetSelection,
+    ViewResponse,
     WholeSets,
 )
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Several, Survey, Text, Together, YesNo
@@ -57,7 +58,7 @@ def test_a_table_says_what_the_survey_asks():
     for survey, _ in vectors():
         table = survey.client_table()
         found = read(table)
-        assert found["head"] == (b"LDPCLNT\x06", 1, len(table), schemas.digest(survey.schema()))
+        assert found["head"] == (b"LDPCLNT\x07", 1, len(table), schemas.digest(survey.schema()))
         assert found["checksum"] == person_keys.cmac(bytes(32), table[:-16])
         assert found["answers"] == survey.answers
         assert found["series"] == survey._recipe.series.coins
@@ -108,7 +109,7 @@ def test_a_table_says_what_the_survey_asks():
                 assert kind == 5
                 kind, mechanism = 1, mechanism.first
             else:
-                assert (second is None) == (not isinstance(mechanism, SketchResponse))
+                assert (second is None) == (not isinstance(mechanism, SketchResponse | ViewResponse))
                 assert description == survey._recipe.descriptions[q]
             coin = mechanism._coin
             if isinstance(mechanism, SketchResponse):
@@ -117,7 +118,11 @@ def test_a_table_says_what_the_survey_asks():
                     type(mechanism.response).__name__, 8
                 )
                 mechanism, kind = mechanism.response, 1 if kind == 6 else kind
-            if isinstance(mechanism, WholeSets):
+            if isinstance(mechanism, ViewResponse):
+                coins = [(k, 0, (keep - words) << (64 - bits)) for k, bits, keep, words in coin.coins]
+                assert (coin.flip, coin.share, list(second)) == (0, 256, coins)
+                assert (kind, bits, shift, *integers) == (12, 64, coin.plain, len(coins), 0, 0)
+            elif isinstance(mechanism, WholeSets):
                 assert (kind, bits, shift) == (11, coin.bits, coin.shift)
                 assert integers == [coin.keep - coin.words_per_symbol, coin.words_per_symbol, coin.reciprocal]
             elif isinstance(mechanism, SetCube):

@@ -27,6 +27,7 @@ int view_format_open(view_format *p, uint32_t questions, const uint32_t *answers
     for (uint32_t j = 0; j < plain; j++)
         if ((most *= largest[j]) > (uint64_t)1 << 16)
             return 1;
+    p->symbols = (uint32_t)most;
     if (flip && most < (uint64_t)1 << (flip - 1))
         most = (uint64_t)1 << (flip - 1);
     p->symbol_bytes = most <= 256 ? 1 : 2;

@@ -16,6 +16,7 @@ enum { MAX_VIEW = 16, MAX_QUESTIONS = 256, MAX_ANSWERS = 1024 }; /* of a view; o
 
 typedef struct {
     uint32_t questions, symbol_bytes;
+    uint32_t symbols;                  /* of a plain view, the most */
     uint32_t size[VIEW_KINDS];         /* questions of a view; 0: there is no such view */
     uint32_t answers[MAX_QUESTIONS];   /* to each question */
     uint32_t first[MAX_QUESTIONS + 1]; /* number of the first answer to each question, among those of all */
