@@ -19,7 +19,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .75rem .25rem 0; text-align: left; border-bottom: 1px solid #8884; white-space: nowrap; }
 td.number, th.number { text-align: right; }
-img { max-width: 100%; height: auto; background: white; }
+img { max-width: max(100%, 54rem); height: auto; background: white; }
 nav a { display: inline-block; padding: .5rem .75rem .5rem 0; }
 form { margin-top: 2rem; } input, button { font: inherit; padding: .5rem; max-width: 100%; }
 :focus-visible { outline: 3px solid #36c; outline-offset: 2px; }
@@ -70,14 +70,19 @@ def dashboard(
         parts += [f'<p role="alert">{escape(warning)}</p>' for warning in answers.warnings]
         parts.append("<p class=note>Estimates with standard errors and 95 % intervals, each for one number.</p>")
         if label is None:
-            parts.append(f'<img src="plot.svg?{_query(shown.occasion)}" alt="Answers with their intervals">')
+            parts.append(_picture(f"plot.svg?{_query(shown.occasion)}", "Answers with their intervals"))
     if has_trend:
-        parts.append('<h2>Trend</h2><img src="trend.svg" alt="Answers over the waves, with their intervals">')
+        parts += ["<h2>Trend</h2>", _picture("trend.svg", "Answers over the waves, with their intervals")]
     parts.append(f"<h2>Reports</h2><div class=scroll>{_reports(shown, occasions, summary)}</div>")
     parts.append(_others(summary))
     parts.append(_refused(summary))
     parts.append(_promise(losses))
     return document(title, "\n".join(parts))
+
+
+def _picture(source: str, text: str) -> str:
+    """Return a picture that is as wide as the page, and on a narrow screen wide enough to be read, by scrolling."""
+    return f'<div class=scroll tabindex=0><img src="{source}" alt="{text}"></div>'
 
 
 def _wave(occasion: SurveyOccasion) -> str:

@@ -130,7 +130,7 @@ class Results:
             return {} if whole is None else {"": whole}
         if any(n and label not in self._groups for label, n in self.n_by_label.items()):
             counts = {label: one for label, one in self._loaded().items() if one.n}
-            if len(counts) > 1 and not self._texts():
+            if len(counts) > 1 and recipe_of(self.occasion.survey).concludes_groups:
                 self._groups |= _answers_of_groups(counts)
         for label, n in self.n_by_label.items():
             if n and label not in self._groups and gone.is_set():  # a search for texts takes seconds
@@ -168,7 +168,8 @@ class Results:
 
     def _texts(self) -> set[str]:
         """Return the names of the questions that people answer with texts of their own."""
-        return {name for name, column in recipe_of(self.occasion.survey).declared.items() if not column.has_symbols}
+        declared = recipe_of(self.occasion.survey).declared
+        return {name for name, column in declared.items() if column.encoding == "string"}
 
     def to_csv(self, grouped: bool, gone: Event) -> str:
         """Return the table of all answers as CSV. Texts of people are escaped, so that no spreadsheet computes them."""

@@ -134,6 +134,11 @@ class SurveyLayout:
         return [item.tickets if self.answers == 1 else 1 for item in self.items]
 
     @property
+    def concludes_groups(self) -> bool:
+        """Whether the answers of groups are computed at once: those to texts and sets of options are not."""
+        return not any(column.row_bytes for column in self.declared.values())
+
+    @property
     def sizes(self) -> list[int]:
         """Bytes of a report to each asked question."""
         return [mechanism.report.nbytes for mechanism in self.mechanisms]

@@ -572,8 +572,8 @@ class Survey(Question[SurveyResult]):
     def _table_of_groups(
         self, values: Sequence[Any], counted: Counted, confidence: float, simultaneous: bool
     ) -> Table | None:
-        if not values or any(question.row_bytes for question in self._recipe.declared.values()):
-            return None  # each group has texts of its own
+        if not values or not self._recipe.concludes_groups:
+            return None
         return conclude(self._recipe, counted, False).table_of_groups(values, confidence, simultaneous)
 
     def _conclude(self, counted: Counted, *, pooled: bool = False) -> SurveyResult:

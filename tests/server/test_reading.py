@@ -16,7 +16,20 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast.server import _results, create_app
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Report, Survey, Text, YesNo
+from ldpfast.survey import (
+    Choice,
+    Cross,
+    Histogram,
+    Mean,
+    Pairs,
+    Report,
+    Several,
+    Survey,
+    SurveyQuestion,
+    Text,
+    Together,
+    YesNo,
+)
 
 from ..support.server import LINES, READER, body_of
 from .test_app import TOKENS, post, served
@@ -31,6 +44,13 @@ MIXED = Survey(
     },
     4.0,
 )
+PAIRED = Survey({**MIXED.questions, "pairs": Pairs("work", "smokes", "age")}, 4.0)
+TICKS: dict[str, SurveyQuestion] = {
+    "ticks": Several(["fever", "cough", "rash"], most=2, optional=True),
+    "together": Together("ticks"),
+    "ticks of smokers": Cross("ticks", "smokes"),
+}
+TICKED = Survey({**PAIRED.questions, **TICKS}, 40.0, answers="all")
 WORDS = Survey({"word": Text(2, "=+-@ab", n=400, buckets=64, functions=4, optional=True)}, 12.0)
 
 
@@ -56,25 +76,29 @@ def counted(monkeypatch):
     return seen
 
 
-def test_groups_are_estimated_at_once_as_one_by_one(tmp_path, counted):
+@pytest.mark.parametrize("survey", [MIXED, PAIRED, TICKED], ids=["mixed", "paired", "ticked"])
+def test_groups_are_estimated_at_once_as_one_by_one(tmp_path, counted, survey):
     """Also where nobody was asked a question, and where a group has no reports."""
     groups = [f"g{i}" for i in range(12)]
     rng = np.random.default_rng(1)
-    with served(tmp_path, MIXED, groups=groups) as client:
+    once = (
+        ["_estimate"] * 11 if survey is TICKED else ["_answers_of_groups"]
+    )  # ticks of groups are not estimated at once
+    others = {"work": "home", "age": 40, "ticks": ["rash"]}
+    with served(tmp_path, survey, groups=groups) as client:
         expected = {}
         for i, label in enumerate(groups[:-1]):
             people = [
-                {"smokes": bool(rng.random() < 0.3), "sleep": rng.uniform(4, 9), "work": "home", "age": 40}
-                for _ in range(3 + 20 * i)
+                {"smokes": bool(rng.random() < 0.3), "sleep": rng.uniform(4, 9), **others} for _ in range(3 + 20 * i)
             ]
-            reports = reports_of(MIXED, people)
+            reports = reports_of(survey, people)
             assert post(client, reports, label).json()["accepted"] == len(reports)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                expected[label] = MIXED.aggregator().update([report.message for report in reports]).estimate()
+                expected[label] = survey.aggregator().update([report.message for report in reports]).estimate()
                 expected[label].columns = expected[label].table().columns
         found = client.get("/estimates?by=group", headers=READER).json()["groups"]
-        assert counted == ["_answers_of_groups"]
+        assert counted == once
         assert list(found) == sorted(expected)
         for label, part in found.items():
             assert (part["n"], part["warnings"]) == (expected[label].n, [])
@@ -85,7 +109,7 @@ def test_groups_are_estimated_at_once_as_one_by_one(tmp_path, counted):
                 assert together[place] == (pytest.approx(value, rel=1e-9) if isinstance(value, float) else value), place
         text = client.get("/estimates?by=group", headers={**READER, "accept": "text/csv"}).text
         rows = list(csv.DictReader(io.StringIO(text)))
-        assert counted == ["_answers_of_groups"]
+        assert counted == once
         for name in ("question", "answer", "n", "estimate", "low"):
             values = [str(value) for label in found for value in expected[label].columns[name]]
             given = [row[name] for row in rows]
@@ -229,7 +253,8 @@ def test_the_work_for_a_client_that_has_gone_stops(tmp_path, monkeypatch):
 @pytest.mark.claim("Texts of people are no formulas in the CSV tables of the server.", "Server")
 def test_texts_of_people_are_no_formulas_in_tables(tmp_path):
     """Declared labels stay as they are; so do numbers."""
-    survey = replace(WORDS, questions={**WORDS.questions, "way": Choice(["-", "=1"], optional=True)}, answers="all")
+    declared = {"way": Choice(["-", "=1"], optional=True), "ticks": Several(["-", "=1", "@"], optional=True)}
+    survey = replace(WORDS, questions={**WORDS.questions, **declared}, epsilon=18.0, answers="all")
     words = ["=a", "+b", "-a", "@b", "ab", "a="]
     with served(tmp_path, survey, groups=["+1"]) as client:
         # With personal keys the search finds the same words in every run.
@@ -241,6 +266,7 @@ def test_texts_of_people_are_no_formulas_in_tables(tmp_path):
         found = {row["answer"] for row in rows if row["question"] == "word"}
         assert found == {"'=a", "'+b", "'-a", "'@b", "ab", "a=", "no answer"}
         assert {row["answer"] for row in rows if row["question"] == "way"} == {"-", "=1", "no answer"}
+        assert {row["answer"] for row in rows if row["question"] == "ticks"} == {"-", "=1", "@", "no answer"}
         assert {row["group"] for row in rows} == {"+1"}
         assert all(float(row["low"]) <= float(row["high"]) for row in rows)
         labels = client.get("/estimates", headers=READER).json()["result"]["answers"]["word"]["labels"]
