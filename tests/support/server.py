@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,12 +56,19 @@ def free_port() -> int:
 
 
 class Server:
-    """A server in a process of its own, for a folder with survey.toml."""
+    """A server in a process of its own, for a folder with survey.toml, or with files of several versions."""
 
-    def __init__(self, folder: Path, database: str, *options: str, **environment: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        database: str,
+        *options: str,
+        surveys: Sequence[str] = ("survey.toml",),
+        **environment: str,
+    ) -> None:
         self.folder, self.port, self._environment = folder, free_port(), os.environ | environment
         (folder / "tokens").write_text(f"read {READ}\n")
-        command = [sys.executable, "-m", "ldpfast", "serve", folder / "survey.toml", "--port", self.port]
+        command = [sys.executable, "-m", "ldpfast", "serve", *(folder / name for name in surveys), "--port", self.port]
         command += ["--database", database, "--token-file", folder / "tokens", *options]
         self._command = list(map(str, command))
         self.start()
