@@ -78,7 +78,7 @@ class Job:
         """Return the names of the columns that a partition must have."""
         names = [self.column] if isinstance(self.column, str) else list(self.column or ())
         if self.takes_tables:
-            names = [question.column or name for name, question in self.what().column_questions.items()]
+            names = recipe_of(self.what()).sources
         return list(dict.fromkeys([*names, *group_columns(self.by), *([] if self.person is None else [self.person])]))
 
     @property

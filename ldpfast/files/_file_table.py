@@ -89,13 +89,13 @@ class FileTable(Source):
         # Columns of optional questions, in which a survey counts or refuses undeclared values.
         self._optional: set[str] = set()
         for name, asked in questions.items():
-            question = column_of(asked)
-            column, spellings = question.column or name, question.spellings()
-            kind = question.row_bytes > 0, spellings, None if spellings is None else question.cells
-            if self._kinds.setdefault(column, kind) != kind:
-                raise ValueError(f"column {column!r} must answer questions of one kind, with the same categories")
-            if question.optional:
-                self._optional.add(column)
+            for column, question in column_of(asked).sources(name).items():
+                spellings = question.spellings()
+                kind = question.row_bytes > 0, spellings, None if spellings is None else question.cells
+                if self._kinds.setdefault(column, kind) != kind:
+                    raise ValueError(f"column {column!r} must answer questions of one kind, with the same categories")
+                if question.optional:
+                    self._optional.add(column)
         for path, earlier, is_same in duplicates(self._paths):
             if is_same or any(rows for _, rows, _ in open_table(path, list(self._kinds)).chunks()):
                 fault = "is the same file as" if is_same else "has the same contents as"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -144,6 +144,18 @@ class QuestionColumn(AnswerForm):
 
     # Cells ------------------------------------------------------------------------------------------------------------
 
+    def sources(self, name: str) -> dict[str, QuestionColumn]:
+        """Return the columns of a table that answer the question with a name, and what the cells of each of them answer."""
+        return {self.column or name: self}
+
+    def gathered(self, name: str, columns: Mapping[str, Any]) -> Any:
+        """Return the values that answer the question with a name, from the columns of a piece of a table."""
+        return columns[self.column or name]
+
+    def place_of_cells(self, name: str) -> str:
+        """Return what messages call the columns, or the column with a name, that answer the question."""
+        return f"column {name!r}"
+
     @abstractmethod
     def read(self, name: str, values: Any, *, clip: bool = False) -> Column:
         """Return a column in the form that the kernel reads.
@@ -153,7 +165,7 @@ class QuestionColumn(AnswerForm):
         name : str
             Name of the column, for error messages.
         values : ndarray, categorical or Arrow array
-            A column of a `Piece`.
+            What `gathered` returns.
         clip : bool
             Whether undeclared categories count as "no answer" where the question is optional.
 
@@ -225,14 +237,17 @@ class QuestionColumn(AnswerForm):
         place : callable
             Function that returns the position of a row of the column.
         """
-        rule = f"column {name!r} must hold {self.describe()}"
+        rule = f"{self.place_of_cells(name)} must hold {self.describe()}"
         missing, outside = self.faults(column, first, n, clip=clip)
         bad = np.flatnonzero(missing | outside)
         if not len(bad):
             return ValueError(f"{rule}; it changed while it was read")
         row = int(bad[0])
-        reason = self.lacking if missing[row] else self.outside
-        return ValueError(f"{rule}; {place(first + row)} {reason}")
+        return ValueError(f"{rule}; {place(first + row)} {self.reason(bool(missing[row]))}")
+
+    def reason(self, is_missing: bool) -> str:
+        """Return why a cell is invalid, for the end of a message."""
+        return self.lacking if is_missing else self.outside
 
     @property
     def client_size(self) -> int:

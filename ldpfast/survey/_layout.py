@@ -134,6 +134,11 @@ class SurveyLayout:
         return [item.tickets if self.answers == 1 else 1 for item in self.items]
 
     @property
+    def sources(self) -> list[str]:
+        """Names of the columns of a table that answer the questions."""
+        return list(dict.fromkeys(source for name, column in self.declared.items() for source in column.sources(name)))
+
+    @property
     def concludes_groups(self) -> bool:
         """Whether the answers of groups are computed at once: those to texts and sets of options are not."""
         return not any(column.row_bytes for column in self.declared.values())

@@ -51,20 +51,20 @@ class ColumnQuestion(SurveyQuestion):
     ----------
     optional : bool
         Whether an answer may be missing.
-    column : str or None
-        Name of the column; None for the name of the question.
+    column : str, tuple of str or None
+        Name of the column; None for the name of the question. A `Several` can have a column for each option.
     """
 
     optional: bool
-    column: str | None
+    column: str | tuple[str, ...] | None
     _column: QuestionColumn
     _not_asked: ClassVar[frozenset[str]] = frozenset(
         {"column"}
     )  # parameters that do not change the meaning of an answer
 
     def _hold(self, kind: type[HeldColumn], **values: Any) -> HeldColumn:
-        """Check the common parameters, and hold a new column of a kind with further values."""
-        optional, name = _check.flag("optional", self.optional), self.column
+        """Check the common parameters, and hold a new column of a kind with further values, which may have a `column`."""
+        optional, name = _check.flag("optional", self.optional), values.pop("column", self.column)
         if name is not None and (not isinstance(name, str) or not name):
             raise TypeError(f"column must be the name of a column, got {name!r}")
         _check.labels("column", [name])

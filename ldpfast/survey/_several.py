@@ -25,7 +25,8 @@ from ._answers import NO_ANSWER
 from ._columns import QuestionColumn
 from ._option_answers import OptionShares, planned_options
 from ._planned_answer import POINTS, Expected, PlannedAnswer
-from ._questions import ColumnQuestion
+from ._questions import ColumnQuestion, column_of
+from ._yes_no import YesNo
 
 DELIMITER = ";"  # of options in a text
 _SET = struct.Struct("<II8x")
@@ -45,20 +46,23 @@ class Several(ColumnQuestion):
         in clients.
     optional : bool, default False
         Whether an answer may be missing. The shares are then those among people who answered. To tick nothing is an answer.
-    column : str, optional
-        Name of the column; the default is the name of the question.
+    column : str or sequence of str, optional
+        Name of the column; the default is the name of the question. Or names of columns of booleans, or zeros and ones, one
+        for each option in the same order; clients then find the ticks under the name of the question.
 
     Raises
     ------
     TypeError, ValueError
-        If `options` is neither an integer >= 2 nor at least 2 different labels, or `most` is not in its range.
+        If `options` is neither an integer >= 2 nor at least 2 different labels, or `most` is not in its range; if `column` is
+        neither one name nor a different name for each option.
 
     Notes
     -----
     A cell is a list or set of labels; a text with labels between semicolons, such as "fever;cough"; or a row of zeros and ones,
     where the column is an array of shape (n, options), or has lists of as many booleans, or integers if no option is a number.
     The order of the labels does not matter, and neither do repeated ones. An empty list or text means that nothing is ticked;
-    a missing cell is no answer. In a CSV file an empty field is a missing cell, and ";" means that nothing is ticked.
+    a missing cell is no answer. In a CSV file an empty field is a missing cell, and ";" means that nothing is ticked. With a
+    column for each option, a row without any value is no answer, and a row with some values is an error.
 
     The mechanism is that of `mechanisms.for_sets`. The whole set has one guarantee. `OptionsAnswer.sizes` has the distribution
     of the number of ticks, and `OptionsAnswer.difference` that of two options. `Together` asks which options people tick
@@ -74,12 +78,16 @@ class Several(ColumnQuestion):
     (('fever', 'cough', 'rash'), True)
     >>> bool(abs(answer.sizes.value[2] - 0.5) < 0.05)
     True
+    >>> boxes = Several(["fever", "cough", "rash"], most=2, column=["q1_fever", "q1_cough", "q1_rash"])
+    >>> people = {"q1_fever": [1, 0] * 10_000, "q1_cough": [1, 0] * 10_000, "q1_rash": [0, 0] * 10_000}
+    >>> bool((Survey({"symptoms": boxes}, 4.0).run(people, rng=1)["symptoms"].value == answer.value).all())
+    True
     """
 
     options: Any
     most: int | None = None
     optional: bool = field(default=False, kw_only=True)
-    column: str | None = field(default=None, kw_only=True)
+    column: str | tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         domain, labels = declared_categories("options", self.options)
@@ -94,12 +102,16 @@ class Several(ColumnQuestion):
         sets = Sets(domain.k, most, _check.flag("optional", self.optional))
         if sets.positions > MISSING:
             raise ValueError(f"options must be at most {MISSING - most - 1} with most={most}, got {domain.k}")
-        self._hold(
-            SeveralColumn,
-            labels=tuple(range(domain.k)) if labels is None else labels,
-            domain=sets,
-            row_bytes=2 * most,
-        )
+        declared: dict[str, Any] = {
+            "labels": tuple(range(domain.k)) if labels is None else labels,
+            "domain": sets,
+            "row_bytes": 2 * most,
+        }
+        if isinstance(self.column, str) or not isinstance(self.column, Sequence):
+            self._hold(SeveralColumn, **declared)
+        else:
+            self._set(column=_columns_of_options(self.column, domain.k))
+            self._hold(OptionColumns, column=None, option_columns=self.column, **declared)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -384,6 +396,65 @@ class SeveralColumn(SetColumn):
         nobody = np.zeros(0, np.intp)
         missing = self._rows(nobody, nobody, np.array([True]), np.array([True]), clip)
         return np.concatenate([rows, missing])[codes]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OptionColumns(SeveralColumn):
+    """Sets of declared options in columns of zeros and ones.
+
+    Attributes
+    ----------
+    option_columns : tuple of str
+        Names of the columns, in the order of the options.
+    """
+
+    option_columns: tuple[str, ...]
+    lacking: ClassVar[str] = "has no value in any of them, which needs optional=True"
+    outside: ClassVar[str] = "has another value, more ones, or a value in some of them only"
+    clipped: ClassVar[str] = (
+        'rows with another value, too many ones, or a value in some columns only count as "no answer"'
+    )
+
+    def describe(self) -> str:
+        return f"zeros and ones, at most {self.domain.most} ones in a row"
+
+    def place_of_cells(self, name: str) -> str:
+        shown = ", ".join(map(repr, self.option_columns[:20])) + (", ..." if len(self.option_columns) > 20 else "")
+        return f"columns {shown}"
+
+    def sources(self, name: str) -> dict[str, QuestionColumn]:
+        return dict.fromkeys(self.option_columns, TICK)
+
+    def gathered(self, name: str, columns: Mapping[str, Any]) -> Any:
+        """Return rows of zeros and ones. A row that has other values, or some values only, is made of twos."""
+        symbols = []
+        for source in self.option_columns:
+            cells = TICK.read(source, columns[source])
+            symbols.append(cells.symbols(0, cells.n))
+        found = np.stack(symbols, axis=-1)
+        missing = (found == TICK.k - 1).all(axis=1)
+        found[(found > 1).any(axis=1)] = 2
+        pa = optional("pyarrow", "files")
+        valid = pa.py_buffer(np.packbits(~missing, bitorder="little").tobytes())
+        kind, ticks = pa.list_(pa.uint8(), len(self.option_columns)), pa.array(found.astype(np.uint8).reshape(-1))
+        return pa.Array.from_buffers(kind, len(found), [valid], children=[ticks])
+
+
+TICK = column_of(YesNo(optional=True))  # what the cells of a column of one option answer
+
+
+def _columns_of_options(names: Sequence[Any], k: int) -> tuple[str, ...]:
+    """Return the names of the columns of k options."""
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"column must be the name of a column, or a list of names, got one that is {name!r}")
+    if len(names) != k:
+        raise ValueError(f"column must have one name for each of the {k} options, got {len(names)} names")
+    if len(set(names)) < k:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"column must have different names, got {twice!r} twice")
+    _check.labels("column", names)
+    return tuple(names)
 
 
 def _codes_of(spelled: Mapping[str, int], text: str) -> list[int]:

@@ -158,7 +158,7 @@ class SurveyPeople:
     def _pieces(self) -> Iterator[tuple[Piece, list[Column]]]:
         """Yield the pieces of the table, and the columns of each for the kernel."""
         person = None if self.keys is None else self.keys.column
-        names = [question.column or name for name, question in self.layout.declared.items()]
+        names = self.layout.sources
         names += [*group_columns(self.by), *([] if person is None else [person])]
         if self.keys is not None:
             given = map(self.frame.get, names) if isinstance(self.frame, Mapping) else [self.frame]
@@ -169,7 +169,7 @@ class SurveyPeople:
             for name in self.layout.columns:
                 question = self.layout.declared[name]
                 column = question.column or name
-                columns.append(question.read(column, piece.columns[column], clip=self.clip))
+                columns.append(question.read(column, question.gathered(name, piece.columns), clip=self.clip))
             people = piece.start + piece.n
             yield piece, columns
         if self.keys is not None and person is None:  # raises unless there was one person per row of the whole table
@@ -204,7 +204,7 @@ class SurveyPeople:
         for name, read in dict(zip(self.layout.columns, columns, strict=True)).items():
             question = self.layout.declared[name]
             column = question.column or name
-            clipped[name] = question.number_clipped(column, piece.columns[column], read, chosen)
+            clipped[name] = question.number_clipped(column, question.gathered(name, piece.columns), read, chosen)
         return clipped
 
 
@@ -212,8 +212,7 @@ def warn_public(layout: SurveyLayout, by: Any) -> None:
     """Warn if a question asks for a column that divides people, whose values are not protected."""
     columns = group_columns(read_by(by))
     for name, question in layout.declared.items():
-        column = question.column or name
-        if column in columns:
+        for column in columns & question.sources(name).keys():
             warn(
                 f"by must be a public column, which is not protected, got {column!r}: question {name!r} asks for it; a Cross "
                 "with this question estimates groups privately",
@@ -227,7 +226,7 @@ def warn_clipped(layout: SurveyLayout, n: int, clipped: dict[str, int]) -> None:
     for name, count in clipped.items():
         question = layout.declared[name]
         if count:
-            place = f"{count} of {n} ({count / n:.2g} of all) in column {(question.column or name)!r}"
+            place = f"{count} of {n} ({count / n:.2g} of all) in {question.place_of_cells(question.column or name)}"
             places.setdefault(question.clipped, []).append(place)
     for reason, listed in places.items():
         warn(f"{reason}: {', '.join(listed)}", ClippedWarning)

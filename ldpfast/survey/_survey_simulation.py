@@ -74,9 +74,9 @@ def _cells(layout: SurveyLayout, frame: Any) -> dict[str, AnyArray]:
     """Return the canonical values of all rows, by the names of the questions."""
     names = {name: question.column or name for name, question in layout.declared.items()}
     found: dict[str, list[AnyArray]] = {name: [] for name in names}
-    for piece in pieces(frame, list(dict.fromkeys(names.values()))):
+    for piece in pieces(frame, layout.sources):
         for name, question in layout.declared.items():
-            column = question.read(names[name], piece.columns[names[name]])
+            column = question.read(names[name], question.gathered(name, piece.columns))
             cells = question.canonical(column, np.arange(piece.n))
             if cells is None:
                 raise question.first_fault(names[name], column, 0, piece.n, place=partial(_place, piece))

@@ -109,7 +109,6 @@ class TogetherColumn(SetColumn):
 
     of: SeveralColumn
     can_be_combined: ClassVar[bool] = False
-    outside: ClassVar[str] = SeveralColumn.outside
     clipped: ClassVar[str] = SeveralColumn.clipped
 
     @property
@@ -128,6 +127,18 @@ class TogetherColumn(SetColumn):
 
     def answer_text(self) -> str:
         return f"pairs of: {self.of.answer_text()}"
+
+    def sources(self, name: str) -> dict[str, QuestionColumn]:
+        return self.of.sources(self.column or name)
+
+    def gathered(self, name: str, columns: Mapping[str, Any]) -> Any:
+        return self.of.gathered(self.column or name, columns)
+
+    def reason(self, is_missing: bool) -> str:
+        return self.of.reason(is_missing)
+
+    def place_of_cells(self, name: str) -> str:
+        return self.of.place_of_cells(name)
 
     def read(self, name: str, values: Any, *, clip: bool = False) -> Column:
         return self._pairs(self.of.read(name, values, clip=clip))

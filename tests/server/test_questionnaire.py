@@ -99,10 +99,7 @@ def in_python(survey: Survey, answers: dict[str, dict]) -> SurveyResult:
     return survey.run(table, rng=ldp.PersonKeys(SECRET, list(answers)))
 
 
-@pytest.mark.claim(
-    "A survey with ticks and pairs of questions gives the same table by the client in JavaScript and the server as in Python.",
-    "Clients",
-)
+@pytest.mark.claim("Ticks and pairs by the client in JavaScript and the server give the table of Python.", "Clients")
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 def test_a_questionnaire_goes_from_its_file_to_a_table(start_server, tmp_path):

@@ -35,7 +35,7 @@ CARD = QuestionCard(
     random={6: of_labels, 7: of_integers},
     row=Row(
         "`Several(options, most=None)`",
-        'lists or sets of options, texts such as "a;b", or an array of zeros and ones',
+        'lists or sets of options, texts such as "a;b", an array or columns of zeros and ones',
         "share of people with each option, distribution of the number of ticks, differences of options",
     ),
     place=35,
