@@ -34,7 +34,7 @@ h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.95rem; }
 th, td { padding: 0.3rem 0.8rem; border-bottom: 1px solid #ddd; vertical-align: top; }
-th { border-bottom: 2px solid #888; } svg { max-width: 100%; height: auto; }
+th { border-bottom: 2px solid #888; } svg { max-width: max(100%, 40rem); height: auto; }
 blockquote { border-left: 4px solid #0072B2; margin-left: 0; padding-left: 1rem; }
 """
 
@@ -276,7 +276,7 @@ def _picture(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> str:
     with optional("matplotlib", "plot").rc_context({"svg.hashsalt": "ldpfast", "svg.fonttype": "none"}):
         page.savefig(file, format="svg", metadata={"Date": None})
     picture = file.getvalue()
-    return picture[picture.index("<svg") :]
+    return _scrolled(picture[picture.index("<svg") :])
 
 
 def _mechanisms(surveys: Sequence[Survey]) -> list[str]:

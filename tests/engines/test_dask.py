@@ -17,6 +17,7 @@ from dask.distributed import Client, LocalCluster
 import ldpfast as ldp
 import ldpfast.dask
 from ldpfast.estimation import Frequencies, GaussianMean, NewtonStep
+from ldpfast.survey import Mean, Several, Survey
 
 from ..support.errors import raises
 from ..support.examples import assert_same_estimate
@@ -64,6 +65,14 @@ def expected(table, personal):
     return SURVEY.collect(table, rng=personal).to_bytes()
 
 
+def test_options_in_columns_of_their_own(table, personal):
+    boxes = Survey({"habits": Several(["smokes", "is old"], column=["smoker", "old"]), "age": Mean(0, 100)}, 2.0)
+    table = table.assign(old=table["age"] > 50)
+    with dask.config.set(**ONE_AFTER_ANOTHER):
+        found = ldpfast.dask.aggregate(dd.from_pandas(table, npartitions=3), boxes, person="id", key=SECRET)
+    assert found == boxes.collect(table, rng=personal)
+
+
 def delayed_parts(faults, table):
     parts = np.array_split(np.arange(N), PARTITIONS)
     load = dask.delayed(loaded, pure=False)
@@ -78,8 +87,8 @@ def test_workers_give_the_bytes_of_one_process(client, table, expected, personal
         assert found.to_bytes() == expected
     shuffled = dd.from_pandas(table.sample(frac=1, random_state=1).reset_index(drop=True), npartitions=7)
     assert ldpfast.dask.aggregate(shuffled, SURVEY, person="id", key=lambda: SECRET).to_bytes() == expected
-    texts = SURVEYS["texts"]
-    assert ldpfast.dask.aggregate(data, texts, person="id", key=SECRET) == texts.collect(table, rng=personal)
+    for survey in (SURVEYS["texts"], SURVEYS["sets"], SURVEYS["pairs"]):
+        assert ldpfast.dask.aggregate(data, survey, person="id", key=SECRET) == survey.collect(table, rng=personal)
     by_region = ldpfast.dask.aggregate(data, SURVEYS["single"], by="region")
     assert {region: found.n for region, found in by_region.items()} == table["region"].value_counts().to_dict()
 

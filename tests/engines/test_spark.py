@@ -172,8 +172,8 @@ def test_tasks_give_the_bytes_of_one_process(people, table, expected, personal):
         assert found.to_bytes() == expected
     shuffled = people.orderBy("income", "height")
     assert ldpfast.spark.aggregate(shuffled, SURVEY, person="id", key=lambda: SECRET).to_bytes() == expected
-    texts = SURVEYS["texts"]
-    assert ldpfast.spark.aggregate(people, texts, person="id", key=SECRET) == texts.collect(table, rng=personal)
+    for survey in (SURVEYS["texts"], SURVEYS["sets"], SURVEYS["pairs"]):
+        assert ldpfast.spark.aggregate(people, survey, person="id", key=SECRET) == survey.collect(table, rng=personal)
     by_region = ldpfast.spark.aggregate(people, SURVEYS["single"], by="region")
     assert {region: found.n for region, found in by_region.items()} == table["region"].value_counts().to_dict()
     assert ldpfast.spark.aggregate(people.filter("id < 0"), SURVEY) == SURVEY.aggregator()
