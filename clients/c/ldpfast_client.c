@@ -488,7 +488,7 @@ static int views_are_valid(const ldpfast_client *c, const question *q, uint64_t 
     const uint64_t start = (uint64_t)(q->numbers - c->table);
     view_format format;
     uint32_t symbols = 0;
-    if (q->count > SURVEY_ROW_PARTS || p->bits != 64 || p->integer[0] == 0 || p->integer[0] > 1 << 16 ||
+    if (q->count > SURVEY_ROW_PARTS || p->bits != 64 || p->integer[0] == 0 || p->integer[0] > pairs_of(q->count) ||
         (p->integer[1] | p->integer[2]) != 0 || 2 * q->count + VIEW_COIN * p->integer[0] > end - start)
         return 0;
     for (uint32_t i = 0; i < q->count; i++) {
