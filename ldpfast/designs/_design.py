@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,7 @@ from .._warnings import warn
 from ..mechanisms import FiniteChannel
 from ..mechanisms._channel_argument import AnswerChannel
 from ..mechanisms._rounded_rows import LARGEST_TOTAL, rounded
-from ..privacy import Guarantee
+from ..privacy import Guarantee, ReportLaw
 from ..results import Binomial, Debiasing, DoubtfulWarning, Estimate, People, new_count
 from ._clusters import LEAST_FREEDOM, EffectiveBinomial, Sample, cluster_variance, read_clusters
 
@@ -74,6 +74,11 @@ class Design(AnswerChannel):
     def guarantee(self) -> Guarantee:
         """The same as a `privacy.Guarantee`."""
         return self.channel.guarantee
+
+    @property
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        """Laws of one answer for `privacy.shuffled`, whose result is exact; None if an answer reveals the truth."""
+        return self.channel.report_laws
 
     @property
     def probabilities(self) -> tuple[Fraction, Fraction]:

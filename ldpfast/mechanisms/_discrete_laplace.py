@@ -148,10 +148,10 @@ class GridNoiseLaw(Law):
         one = ReportLaw.of_laplace(
             _coins.round_up(Fraction(self.coin.epsilon_realized) / self.box), LAW_CELLS[self.box]
         )
-        law: ReportLaw | None = one
+        law = one
         for _ in range(self.box - 1):
-            law = None if law is None else law.product(one)
-        return None if law is None else [law]
+            law = law.product(one)
+        return [law]
 
     def draw(self, records: AnyArray, people: PeopleCounts, generator: Generator) -> AnyArray:
         """Return the sums of the integers of the reports and of their squares, as words of 64 bits.

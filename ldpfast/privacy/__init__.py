@@ -6,6 +6,7 @@
 from typing import TYPE_CHECKING, Any
 
 from .. import _moved
+from ._answer_laws import laws_of_answers as laws_of_answers
 from ._audit import audit
 from ._channel import Channel
 from ._composition import composition_delta, composition_epsilon

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
@@ -17,7 +17,6 @@ from ._two_level import Number, TwoLevel
 from ._two_outcomes import TwoOutcomes
 
 MAX_PAIRS = 64  # pairs of rows with different ratios that are compared; for more, the law of any channel is used
-MAX_ATOMS = 1 << 14
 LAPLACE_ROUNDING = 2.0**-44  # more than the relative error of the masses and ratios, for epsilon up to 64
 UP, DOWN = 1 + 4 * UNIT, 1 - 4 * UNIT
 
@@ -41,6 +40,9 @@ class ReportLaw:
         Parameters of the same law, for which the distribution of two counts gives another bound.
     outcomes : TwoOutcomes, optional
         The channel, if it has two reports. Its divergence is known exactly.
+    above_all_pairs : bool
+        Whether the law is above those of all pairs of records in the convex order, in both orders and also if both records are
+        equal. Then it can be a part of the law of several answers.
     """
 
     masses: Floats
@@ -49,6 +51,7 @@ class ReportLaw:
     rest: float
     levels: TwoLevel | None = None
     outcomes: TwoOutcomes | None = None
+    above_all_pairs: bool = False
 
     @classmethod
     def of_atoms(cls, atoms: Iterable[tuple[Number, Number, Number]], levels: TwoLevel | None = None) -> ReportLaw:
@@ -71,7 +74,7 @@ class ReportLaw:
         both, neither = channel.shared_rates
         one = Fraction(1)
         atoms = [(half, odds, one), (half, one, odds), (both, odds, odds), (neither, one, one)]
-        return cls.of_atoms(atoms, channel)
+        return replace(cls.of_atoms(atoms, channel), above_all_pairs=True)
 
     @classmethod
     def of_outcomes(cls, p: Fraction, q: Fraction) -> ReportLaw:
@@ -80,8 +83,7 @@ class ReportLaw:
         `outcomes` is for both orders of the records, the atoms are for this one.
         """
         pair = [(q, p / q, Fraction(1)), (1 - p, Fraction(1), (1 - q) / (1 - p))]
-        law = cls.of_atoms(pair)
-        return cls(law.masses, law.first, law.second, law.rest, outcomes=TwoOutcomes(p, q))
+        return replace(cls.of_atoms(pair), outcomes=TwoOutcomes(p, q), above_all_pairs=p + q == 1)
 
     @classmethod
     def of_laplace(cls, epsilon: float, cells: int) -> ReportLaw:
@@ -99,7 +101,8 @@ class ReportLaw:
         masses = np.tile(masses * (1 + LAPLACE_ROUNDING), 2)
         first = np.concatenate([ratios * (1 + LAPLACE_ROUNDING), one])
         second = np.concatenate([one, ratios * (1 - LAPLACE_ROUNDING)])
-        return cls(masses, first, second, -math.expm1(-epsilon / 2) * (1 + LAPLACE_ROUNDING))
+        rest = -math.expm1(-epsilon / 2) * (1 + LAPLACE_ROUNDING)
+        return cls(masses, first, second, rest, above_all_pairs=True)
 
     @classmethod
     def of_kinds(cls, kinds: Iterable[tuple[Number, ...]]) -> ReportLaw:
@@ -119,17 +122,17 @@ class ReportLaw:
             np.concatenate([law.first for law in laws]),
             np.concatenate([law.second for law in laws]),
             math.fsum(weight * law.rest for weight, law in zip(weights, laws, strict=True)) * UP,
+            above_all_pairs=all(law.above_all_pairs for law in laws),
         )
 
-    def product(self, other: ReportLaw) -> ReportLaw | None:
-        """Return the law of a report of two independent parts; None if it has too many atoms."""
-        if len(self.masses) * len(other.masses) > MAX_ATOMS:
-            return None
+    def product(self, other: ReportLaw) -> ReportLaw:
+        """Return the law of a report of two independent parts."""
         return ReportLaw(
             np.multiply.outer(self.masses, other.masses).ravel() * UP,
             np.multiply.outer(self.first, other.first).ravel() * UP,
             np.multiply.outer(self.second, other.second).ravel() * DOWN,
             (self.rest + other.rest * max(0.0, 1 - self.rest)) * UP,
+            above_all_pairs=self.above_all_pairs and other.above_all_pairs,
         )
 
 

@@ -19,7 +19,7 @@ def compose_rounds(mechanism: Shuffleable, rounds: int, *, n: int, delta: float)
 
     Parameters
     ----------
-    mechanism : Mechanism, Channel, TwoLevel, Guarantee or float
+    mechanism : Mechanism, Survey, Design, Channel, TwoLevel, Guarantee or float
         The channel of every round, as for `shuffled`.
     rounds : int
         Number of rounds in which a person reports, at least 1.

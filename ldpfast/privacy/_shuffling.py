@@ -19,11 +19,11 @@ from ._two_level import TwoLevel
 
 
 class Randomizer(Protocol):
-    """The part of a mechanism that `shuffled` uses."""
+    """The part of a mechanism, a survey or a design that `shuffled` uses."""
 
     @property
-    def epsilon_realized(self) -> float:
-        """Epsilon of one report."""
+    def guarantee(self) -> Guarantee:
+        """Guarantee of one report."""
         ...
 
     @property
@@ -40,9 +40,11 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
 
     Parameters
     ----------
-    mechanism_or_epsilon : Mechanism, Channel, TwoLevel, Guarantee or float
-        The channel, the same for all people. For a mechanism without `report_laws`, a `Channel` with `neighbors`, a `Guarantee`
-        with definition "local", or a number epsilon, the bound is for all channels with this epsilon.
+    mechanism_or_epsilon : Mechanism, Survey, Design, Channel, TwoLevel, Guarantee or float
+        The channel, the same for all people. The report of a `Survey` holds all answers of a person, and which questions these
+        are; a panel is accounted for by `compose_rounds` of the survey of a wave, with the number of turns. For what has no
+        `report_laws`, a `Channel` with `neighbors`, a `Guarantee` with definition "local", or a number epsilon, the bound is
+        for all channels with this epsilon.
     n : int
         Number of reports that are shuffled together, at least 1. Reports of people who may collude with the server do not
         count.
@@ -58,7 +60,8 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its range; if a `Guarantee` is not "local".
+        If an argument is out of its range; if a `Guarantee` is not "local"; if a survey has waves and is not that of one of
+        them, or is a round of a repeated survey, whose permanent answers are shown again.
 
     Privacy
     -------
@@ -72,8 +75,9 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     The law of one report has the ratios of the reports of two records to a base measure that is below all rows of the channel.
     Suppose that the server is told which others do not report from this measure, and what. The divergence is then the mean of
     the positive part of a sum of n independent numbers (the privacy blanket [1]_), which is computed by Fourier transforms of
-    its tilted distribution. For a channel of two reports (`Warner`, `SignBit`, `RandomizedResponse` with k = 2) the number of
-    ones of the worst dataset is used instead, which is exact. For all channels with the same epsilon, the divergence is at most
+    its tilted distribution. For a channel of two reports (`Warner`, `SignBit`, `RandomizedResponse` with k = 2, each
+    `designs.Design`) the number of ones of the worst dataset is used instead, which is exact. A survey has the mixture of the
+    products of the laws of its answers. For all channels with the same epsilon, the divergence is at most
     that of randomized response with the blanket. See docs/proofs/shuffling.md.
 
     The result is at or above the truth: parameters and masses are rounded up, the values of a sum are moved to a grid so that
@@ -95,6 +99,9 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     0.2928
     >>> round(shuffled(4.0, 10_000, 1e-8).epsilon, 4)  # any mechanism
     0.5145
+    >>> survey = ldp.Survey({"smokes": ldp.survey.YesNo(), "moved": ldp.survey.YesNo()}, 4.0, answers="all")
+    >>> round(shuffled(survey, 10_000, 1e-8).epsilon, 4)
+    0.4501
     """
     laws, largest, ideal = laws_of(mechanism_or_epsilon)
     n = _check.integer("n", n, 1)
@@ -107,7 +114,7 @@ def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike
 
     Parameters
     ----------
-    mechanism_or_epsilon : Mechanism, Channel, TwoLevel, Guarantee or float
+    mechanism_or_epsilon : Mechanism, Survey, Design, Channel, TwoLevel, Guarantee or float
         The channel, as for `shuffled`.
     n : int
         Number of reports that are shuffled together, at least 1.
@@ -155,13 +162,9 @@ def laws_of(given: Any, name: str = "mechanism_or_epsilon") -> tuple[tuple[Repor
         if given.neighbors is None and math.isfinite(epsilon):
             found = laws_of_rows(given.matrix.tolist() if given.integers is None else given.integers)
         return (_any(epsilon),) if found is None else tuple(found), epsilon, False
-    if hasattr(given, "epsilon_realized"):
-        epsilon, laws = float(given.epsilon_realized), getattr(given, "report_laws", None)
-        levels = getattr(given, "two_level", None) if laws is None else None
-        if levels is not None:
-            laws = [ReportLaw.of_two_level(levels)]
-        ideal = getattr(getattr(given, "guarantee", None), "ideal", False)
-        return (_any(epsilon),) if laws is None else tuple(laws), epsilon, bool(ideal)
+    if hasattr(given, "report_laws"):
+        laws, guarantee = given.report_laws, given.guarantee
+        return (_any(guarantee.epsilon),) if laws is None else tuple(laws), guarantee.epsilon, guarantee.ideal
     epsilon = _check.positive(name, given)
     return (_any(epsilon),), epsilon, False
 

@@ -10,7 +10,7 @@ from .. import _check, _coins, _schema
 from .._described import from_dict as described
 from .._extras import optional
 from ..mechanisms import Mechanism
-from ..privacy import Guarantee
+from ..privacy import Guarantee, ReportLaw
 from ..reports import Aggregator, Counted, Label, Question
 from . import _answers_per_person, _survey_plan, _toml
 from ._answers_per_person import MechanismMaker
@@ -291,6 +291,15 @@ class Survey(Question[SurveyResult]):
         """
         self._recipe.series.require_wave()
         return super().aggregator()
+
+    @property
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        """Laws of one report for `privacy.shuffled`, from the integers of the coins; None if they are not known.
+
+        Without them, `privacy.shuffled` uses a bound that holds for all channels with the same epsilon. With waves, they are
+        those of a report in one wave, and the survey must be that of a wave.
+        """
+        return self._recipe.report_laws
 
     # Versions ---------------------------------------------------------------------------------------------------------
 

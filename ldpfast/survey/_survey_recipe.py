@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .._extras import optional
 from .._typing import AnyArray
+from ..privacy import ReportLaw, laws_of_answers
 from ..reports import Counts, Recipe
 from ..results import Occasion
 from . import _messages, _survey_tally
+from ._answers_per_person import WORDS
 from ._layout import SurveyLayout
 from ._survey_people import SurveyPeople, warn_clipped, warn_public
 from ._survey_simulation import simulated
@@ -55,6 +60,29 @@ class SurveyRecipe(SurveyLayout, Recipe):
         return simulated(self, people, n, generator)
 
     draw = None
+
+    @cached_property
+    def report_laws(self) -> Sequence[ReportLaw] | None:
+        """Laws of one report for `privacy.shuffled`: which questions a person answers is drawn at random, and is in the report.
+
+        Raises
+        ------
+        ValueError
+            If there are waves, and none is chosen; for a round, which shows permanent answers again.
+        """
+        self.series.require_wave()
+        if self.series.rounds is not None:
+            raise ValueError("a round of a repeated survey has permanent answers: its loss is that of Repeated.loss")
+        # The draws round the probabilities: those of one question are multiples of 2^-32, and of q questions left each is drawn
+        # with a probability of at most 1 / q + 2^-32. Personal keys draw with the weights.
+        limits = [0, *self.thresholds.tolist(), WORDS]
+        drawn = [Fraction(last - first, WORDS) for first, last in itertools.pairwise(limits)]
+        questions = [
+            (max(item.weight, share), mechanism.report_laws, mechanism.epsilon_realized)
+            for item, share, mechanism in zip(self.items, drawn, self.mechanisms, strict=True)
+        ]
+        bias = 0.0 if self.answers == 1 else 2 * self.answers * len(self.items) / WORDS
+        return laws_of_answers(questions, self.answers, bias=bias)
 
     # The server -------------------------------------------------------------------------------------------------------
 

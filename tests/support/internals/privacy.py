@@ -1,5 +1,6 @@
 """Private modules of the accounting of privacy, for tests of their parts."""
 
+from ldpfast.privacy import _answer_laws as answer_laws
 from ldpfast.privacy import _blanket as blanket
 from ldpfast.privacy import _conversions as conversions
 from ldpfast.privacy import _loss_grid as loss_grid
@@ -9,6 +10,7 @@ from ldpfast.privacy import _two_outcomes as two_outcomes
 __all__ = [
     "ERROR",
     "ShuffledCounts",
+    "answer_laws",
     "binomial",
     "blanket",
     "conversions",
