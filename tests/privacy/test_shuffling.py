@@ -17,7 +17,7 @@ from scipy import optimize, special, stats
 import ldpfast as ldp
 from ldpfast import privacy
 from ldpfast.mechanisms import Gradient, TreeResponse
-from ldpfast.privacy import Channel, Guarantee, TwoLevel, shuffled, shuffled_delta
+from ldpfast.privacy import Channel, Guarantee, ReportLaw, TwoLevel, shuffled, shuffled_delta
 from ldpfast.privacy._exact import power_down
 from ldpfast.reports import recipe_of
 
@@ -615,8 +615,8 @@ def test_nothing_to_hide_and_no_privacy():
 class Ideal:
     """A mechanism of real numbers."""
 
-    epsilon_realized = 2.0
     two_level = TwoLevel.binary(Fraction(math.exp(2.0)))
+    report_laws = (ReportLaw.of_two_level(two_level),)
     guarantee = Guarantee("local", 2.0, ideal=True)
 
 
