@@ -13,7 +13,7 @@ import numpy as np
 from .. import _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
-from ..privacy import ReportLaw
+from ..privacy import DatasetLaw, ReportLaw
 from ..reports import Decoding, Grid
 from ._draws import PeopleCounts, dot, multinomial, shares_of
 from ._law import Law, NoExactFormError
@@ -104,7 +104,7 @@ def grid_noise(
         "epsilon_realized": coins.epsilon_realized,
         "report": Grid(dim, scalar, lower, grid, noise),
         "kernel": kernel,
-        "law": (law or GridNoiseLaw)(lower, grid, noise, coins, numbers, dependence, box),
+        "law": (law or GridNoiseLaw)(lower, grid, noise, coins, numbers, dependence, box, span),
         "coin": coins,
         "grid": grid,
     }
@@ -126,6 +126,8 @@ class GridNoiseLaw(Law):
         Why the coordinates of a report are not independent; empty if they are.
     box : int or None
         Number of coordinates, if all of them can change from one end of the grid to the other.
+    span : int
+        Number of steps of the grid from one end to the other.
     """
 
     lower: float
@@ -135,6 +137,7 @@ class GridNoiseLaw(Law):
     numbers: Callable[[AnyArray], AnyArray]
     dependence: str
     box: int | None
+    span: int
 
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         steps = (self.numbers(records).astype(np.float64) - self.lower) / self.grid
@@ -148,6 +151,8 @@ class GridNoiseLaw(Law):
         one = ReportLaw.of_laplace(
             _coins.round_up(Fraction(self.coin.epsilon_realized) / self.box), LAW_CELLS[self.box]
         )
+        if self.box == 1:
+            return [one.with_datasets(DatasetLaw.of_laplace(self.coin.epsilon_realized, self.span))]
         law = one
         for _ in range(self.box - 1):
             law = law.product(one)

@@ -84,7 +84,10 @@ class ResponseLaw(Law):
     def report_laws(self) -> Sequence[ReportLaw] | None:
         if self.coin.k == 2:
             return [ReportLaw.of_outcomes(self.coin.p, self.coin.q)]
-        return super().report_laws()
+        # all others have the symbol of one of the two records, or a third one
+        none, symbol = Fraction(0), Fraction(1, self.coin.k)
+        others = [(none, symbol, none, none), (none, none, symbol, none), (none, none, none, symbol)]
+        return [ReportLaw.of_two_level(self.two_level(), others)]
 
 
 def parts_of(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check, _coins
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..privacy import TwoLevel
+from ..privacy import ReportLaw, TwoLevel
 from ..reports import Codes, Counted, Decoding
 from ..results import Debiasing, Estimate, SupportDebiasing
 from ._draws import PeopleCounts, bincount, heads
@@ -179,3 +180,9 @@ class SetLaw(Law):
     def two_level(self) -> TwoLevel:
         coin = self.coin
         return TwoLevel.of_sets(coin.inside / coin.outside, coin.size, coin.outputs, coin.size - self.common)
+
+    def report_laws(self) -> Sequence[ReportLaw]:
+        # all others have one of the two categories
+        both, one = Fraction(self.common, self.coin.outputs), Fraction(self.coin.size - self.common, self.coin.outputs)
+        others = [(both, one, Fraction(0), Fraction(0)), (both, Fraction(0), one, Fraction(0))]
+        return [ReportLaw.of_two_level(self.two_level(), others)]

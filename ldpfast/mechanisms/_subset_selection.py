@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ from .._core import privatize
 from .._described import chooses_again
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..privacy import TwoLevel
+from ..privacy import ReportLaw, TwoLevel
 from ..reports import Bits, Decoding
 from ..results import Debiasing
 from ._draws import PeopleCounts, bincount, sample
@@ -56,6 +58,20 @@ class SubsetLaw(Law):
         coin = self.coin
         # S(x) are the sets that hold x.
         return TwoLevel.of_sets(coin.inside / coin.outside, size * (k - 1), k * (k - 1), size * (k - size))
+
+    def report_laws(self) -> Sequence[ReportLaw]:
+        # all others have one of the two categories, or a third one
+        k, size = self.k, self.coin.size
+
+        def share(held: int, of: int) -> Fraction:
+            """Return the share of the sets that hold some of a few categories, and no others of them."""
+            return Fraction(math.comb(k - of, size - held) if size >= held else 0, math.comb(k, size))
+
+        none = Fraction(0)
+        others = [(share(2, 2), share(1, 2), none, none), (share(2, 2), none, share(1, 2), none)]
+        if k > 2:
+            others.append((share(3, 3), share(2, 3), share(2, 3), share(1, 3)))
+        return [ReportLaw.of_two_level(self.two_level(), others)]
 
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         return np.asarray(decoding.line.variance(one_hot(records, self.k).astype(np.float64)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..privacy import TwoLevel
+from ..privacy import ReportLaw, TwoLevel
 from ..reports import Bits, Decoding
 from ..results import Debiasing
 from ._draws import PeopleCounts, bincount, heads
@@ -126,6 +127,15 @@ class UnaryLaw(Law):
         # S(x) is q, and that of S(x) without S(x') is q (1 - q).
         p, q = self.coin.p, self.coin.q
         return TwoLevel.of_sets(p * (1 - q) / ((1 - p) * q), q, 1, q * (1 - q))
+
+    def report_laws(self) -> Sequence[ReportLaw]:
+        # all others have one of the two categories, or a third one
+        none, q = Fraction(0), self.coin.q
+        both, one = q * q, q * (1 - q)
+        others = [(both, one, none, none), (both, none, one, none)]
+        if self.k > 2:
+            others.append((both * q, both * (1 - q), both * (1 - q), one * (1 - q)))
+        return [ReportLaw.of_two_level(self.two_level(), others)]
 
     def rows(self) -> list[list[int]] | None:
         if self.k << self.k > CHANNEL_ENTRIES:

@@ -11,6 +11,7 @@ from ._audit import audit
 from ._channel import Channel
 from ._composition import composition_delta, composition_epsilon
 from ._conversions import convert, disclosure_risk
+from ._dataset_law import DatasetLaw as DatasetLaw
 from ._gaussian import gaussian_delta, gaussian_sigma
 from ._guarantee import Guarantee, compose, group
 from ._guarantee import of_disjoint as of_disjoint

@@ -19,20 +19,17 @@ from numpy.typing import NDArray
 from ._directed_rounding import UNIT, Floats
 from ._loss_grid import FOURIER_ERROR, power
 from ._report_law import ReportLaw
+from ._tilted_sums import LARGEST_EXPONENT, LARGEST_LOG, LEAST, end, tail, tilt_of
 
 FINE = 0.04  # step in standard deviations of a value
 MEDIUM = 0.1
 COARSE = 0.2
-EXPONENT = 60.0  # everything outside a grid has probability about e^-60
 ONE_GRID = 400  # people whose sum is computed without blocks
 MAX_STEP = 0.25  # times the tilt
 MIN_LENGTH, MAX_LENGTH = 11, 19  # binary logarithms of the lengths of the transforms
-LARGEST_LOG = 690.0
 LARGEST_VALUE = 1e100  # above, only the divergence of one report is computed
 FAR = 1e300
-LARGEST_EXPONENT = 300.0
 FEW_REPORTS = 1e-4  # mean number of reports from the base measure, below which they do not help
-LEAST = 1e-300  # added to a divergence for underflow
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def blanket_delta(law: ReportLaw, n: int, epsilon: float, fine: float = FINE) ->
         return alone
     block = n if n <= ONE_GRID else math.isqrt(n - 1) + 1
     blocks, left = divmod(n, block)
-    tilt = min(_tilt(masses, values, n), LARGEST_EXPONENT / size)
+    tilt = min(tilt_of(masses, values, n), LARGEST_EXPONENT / size)
     while True:  # every tilt is valid, but the step must be small for it
         weights = masses * np.exp(tilt * values)
         total = math.fsum(weights) + rest
@@ -84,7 +81,7 @@ def blanket_delta(law: ReportLaw, n: int, epsilon: float, fine: float = FINE) ->
         share = min(1.0, math.fsum(tilted))
         deviation = math.sqrt(float(tilted @ (values - mean) ** 2) + (1 - share) * mean**2)
         deviation = max(deviation, 1e-6 * size)
-        low, high = -_end(tilted, rest / total, -values, block), _end(tilted, rest / total, values, block)
+        low, high = -end(tilted, rest / total, -values, block), end(tilted, rest / total, values, block)
         length = _length((high - low) / (fine * deviation / math.sqrt(share)))
         step = (high - low) * 1.02 / (length - 8)
         if tilt * step <= MAX_STEP:
@@ -143,8 +140,8 @@ def _sum(
         return np.maximum(sums, 0.0), power_error(transform, count, length)
 
     def outside(count: int, first: float, last: float, split_by: float = 0.0) -> float:
-        above = _tail(tilted, grid.rest, values, count, last, tilt, split_by)
-        return above + _tail(tilted, grid.rest, -values, count, -first, -tilt, split_by)
+        above = tail(tilted, grid.rest, values, count, last, tilt, split_by)
+        return above + tail(tilted, grid.rest, -values, count, -first, -tilt, split_by)
 
     inner, error = sums_of(block)
     at: Floats = (start + np.arange(length)) * np.float64(grid.step)
@@ -153,7 +150,7 @@ def _sum(
         return at, inner, error, (lost, 0.0)
     n = block * blocks + left
     lost += blocks * math.sqrt(length) * error
-    low, high = -_end(tilted, grid.rest, -values, n), _end(tilted, grid.rest, values, n)
+    low, high = -end(tilted, grid.rest, -values, n), end(tilted, grid.rest, values, n)
     size = _length((high - low) / (fine * deviation * math.sqrt(block)))
     step = (high - low) * 1.02 / (size - 8)
     first = math.floor(low / step) - 3
@@ -208,58 +205,5 @@ def power_error(transform: NDArray[np.complex128], count: int, length: int) -> f
     return 1.1 * norm * (count * (error + 3 * UNIT) + error)
 
 
-def _tilt(masses: Floats, values: Floats, n: int) -> float:
-    """Return a tilt at which the mean is about 0, or the smallest useful one."""
-    from scipy.optimize import brentq
-
-    largest = float(values.max())
-
-    def slope(tilt: float) -> float:
-        return float((masses * values) @ np.exp(tilt * (values - largest)))
-
-    least = 0.5 / math.sqrt(n * float(masses @ values**2))
-    if slope(0.0) >= 0:
-        return least
-    high = 1 / largest
-    while slope(high) < 0:
-        high *= 2
-    return max(least, float(brentq(slope, 0.0, high, xtol=1e-300, rtol=1e-6)))
-
-
 def _length(cells: float) -> int:
     return int(1 << max(MIN_LENGTH, min(MAX_LENGTH, math.ceil(math.log2(max(2.0, 1.05 * cells))))))
-
-
-def _moments(tilted: Floats, rest: float, values: Floats, count: int) -> tuple[Floats, Floats] | None:
-    """Return numbers x > 0 and the logarithms of the moments E e^(x S) of a sum of values; None if no value is positive."""
-    top = float(values.max())
-    if top <= 0:
-        return None
-    mean = float(tilted @ values)
-    square = float(tilted @ (values - mean) ** 2) + rest * mean**2
-    typical = math.sqrt(2 * EXPONENT / count) / max(math.sqrt(square), 1e-12 * top)
-    least = min(typical, EXPONENT / top) / 20
-    x = np.geomspace(least, min(600 / top, 20 * typical + 20 * EXPONENT / top), 48)
-    exponents = np.multiply.outer(x, values)
-    excess = np.expm1(exponents) @ tilted
-    logs = np.where(
-        excess > -0.5, np.log1p(np.maximum(excess, -0.5)), np.log(np.exp(exponents) @ tilted + rest + LEAST)
-    )
-    return x, count * (logs + 4 * UNIT * len(values))
-
-
-def _end(tilted: Floats, rest: float, values: Floats, count: int) -> float:
-    """Return a number that a sum of values exceeds with a probability of at most about e^-60."""
-    found = _moments(tilted, rest, values, count)
-    if found is None:
-        return 0.0
-    return min(float(((found[1] + EXPONENT) / found[0]).min()), count * float(values.max()))
-
-
-def _tail(tilted: Floats, rest: float, values: Floats, count: int, edge: float, tilt: float, split_by: float) -> float:
-    """Return a bound on the probability that a sum of values is above an edge, after splits in the tilted law."""
-    found = _moments(tilted, rest, values, count)
-    if found is None or (split_by == 0 and edge >= count * float(values.max())):
-        return 0.0
-    x, moments = found
-    return math.exp(min(0.0, float((moments + split_by * (x + tilt) ** 2 - x * edge).min()) + 1e-6))

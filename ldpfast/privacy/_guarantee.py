@@ -34,6 +34,9 @@ class Guarantee:
     ideal : bool, default False
         Whether the guarantee holds for noise of real numbers only. The release is computed in doubles, whose rounding can
         reveal more, without a known bound.
+    lower : float, optional
+        Lower bound on the smallest epsilon that holds at `delta`, where one is known and `epsilon` is more than 2 % above; not
+        compared by ``==``. ``print`` then says that epsilon is between both.
 
     Raises
     ------
@@ -52,6 +55,7 @@ class Guarantee:
     epsilon: float
     delta: float = 0.0
     ideal: bool = field(default=False, kw_only=True)
+    lower: float | None = field(default=None, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
         _check.choice("definition", self.definition, DEFINITIONS)
@@ -72,17 +76,33 @@ class Guarantee:
         if self.delta > 0 and self.definition != "approximate":
             raise ValueError(f"delta must be 0 for {self.definition!r}, got {self.delta!r}")
         _check.flag("ideal", self.ideal)
+        if self.lower is not None and not 0 <= _check.real("lower", self.lower) <= epsilon:
+            raise ValueError(f"lower must be in [0, epsilon] with epsilon={epsilon!r}, got {self.lower!r}")
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
 
     def __repr__(self) -> str:
+        more = ", ideal=True" if self.ideal else ""
+        if self.lower is not None:
+            more += f", lower={self.lower!r}"
+        return f"Guarantee(definition={self.definition!r}, epsilon={self.epsilon!r}, delta={self.delta!r}{more})"
+
+    def __str__(self) -> str:
+        if self.lower is None:
+            return repr(self)
         ideal = ", ideal=True" if self.ideal else ""
-        return f"Guarantee(definition={self.definition!r}, epsilon={self.epsilon!r}, delta={self.delta!r}{ideal})"
+        ends = [
+            decimal.Context(prec=4, rounding=rounding).create_decimal_from_float(number)
+            for number, rounding in ((self.lower, decimal.ROUND_FLOOR), (self.epsilon, decimal.ROUND_CEILING))
+        ]
+        span = f"epsilon between {float(ends[0])} and {float(ends[1])}"
+        return f"Guarantee(definition={self.definition!r}, {span}, delta={self.delta!r}{ideal})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as types for JSON; None for an infinite epsilon."""
+        """Return the fields as types for JSON; None for an infinite epsilon, and no lower bound if none is known."""
         epsilon = self.epsilon if math.isfinite(self.epsilon) else None
-        return {"definition": self.definition, "epsilon": epsilon, "delta": self.delta, "ideal": self.ideal}
+        known = {} if self.lower is None else {"lower": self.lower}
+        return {"definition": self.definition, "epsilon": epsilon, "delta": self.delta, "ideal": self.ideal, **known}
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from .. import _coins
+from ._dataset_law import DatasetLaw
 from ._directed_rounding import UNIT, Floats
 from ._two_level import Number, TwoLevel
 from ._two_outcomes import TwoOutcomes
 
 MAX_PAIRS = 64  # pairs of rows with different ratios that are compared; for more, the law of any channel is used
 LAPLACE_ROUNDING = 2.0**-44  # more than the relative error of the masses and ratios, for epsilon up to 64
+FAR = 1e100  # largest difference of ratios whose square is taken
+MAX_OTHERS = 6  # records of the others for which the divergence of a finite channel is computed
 UP, DOWN = 1 + 4 * UNIT, 1 - 4 * UNIT
 
 
@@ -43,6 +46,8 @@ class ReportLaw:
     above_all_pairs : bool
         Whether the law is above those of all pairs of records in the convex order, in both orders and also if both records are
         equal. Then it can be a part of the law of several answers.
+    datasets : tuple of DatasetLaw
+        Laws of the same channel for datasets in which all others have one record, which show how much the law can lose.
     """
 
     masses: Floats
@@ -52,6 +57,7 @@ class ReportLaw:
     levels: TwoLevel | None = None
     outcomes: TwoOutcomes | None = None
     above_all_pairs: bool = False
+    datasets: tuple[DatasetLaw, ...] = ()
 
     @classmethod
     def of_atoms(cls, atoms: Iterable[tuple[Number, Number, Number]], levels: TwoLevel | None = None) -> ReportLaw:
@@ -68,13 +74,30 @@ class ReportLaw:
         )
 
     @classmethod
-    def of_two_level(cls, channel: TwoLevel) -> ReportLaw:
-        """Return the law of the worst pair of records of a channel with two levels of probability."""
+    def of_two_level(cls, channel: TwoLevel, others: Iterable[Sequence[Number]] = ()) -> ReportLaw:
+        """Return the law of the worst pair of records of a channel with two levels of probability.
+
+        Parameters
+        ----------
+        channel : TwoLevel
+        others : iterable of sequences of 4 numbers, optional
+            Records of the others for which the pair exists, by the parts of their sets; see `DatasetLaw.of_sets`.
+        """
         odds, half = Fraction(channel.odds), Fraction(channel.common_rate) / 2
         both, neither = channel.shared_rates
         one = Fraction(1)
         atoms = [(half, odds, one), (half, one, odds), (both, odds, odds), (neither, one, one)]
-        return replace(cls.of_atoms(atoms, channel), above_all_pairs=True)
+        datasets = tuple(DatasetLaw.of_sets(channel, sets) for sets in others)
+        return replace(cls.of_atoms(atoms, channel), above_all_pairs=True, datasets=datasets)
+
+    def with_datasets(self, datasets: Iterable[DatasetLaw]) -> ReportLaw:
+        """Return the same law with those of some datasets."""
+        return replace(self, datasets=tuple(datasets))
+
+    @property
+    def spread(self) -> float:
+        """Mean squared difference of the two ratios."""
+        return float(self.masses @ np.minimum(np.abs(self.first - self.second), FAR) ** 2)
 
     @classmethod
     def of_outcomes(cls, p: Fraction, q: Fraction) -> ReportLaw:
@@ -156,16 +179,29 @@ def laws_of_rows(rows: Sequence[Sequence[Any]]) -> list[ReportLaw] | None:
         columns[ratios] = columns.get(ratios, Fraction(0)) + least
     if len(columns) == 2:
         return [_of_two_columns(columns)]
-    pairs = set()
+    pairs: dict[frozenset[tuple[Fraction, Fraction, Fraction]], tuple[int, int]] = {}
     for i, j in permutations(range(len(table)), 2):
         atoms: dict[tuple[Fraction, Fraction], Fraction] = {}
         for ratios, mass in columns.items():
             atoms[ratios[i], ratios[j]] = atoms.get((ratios[i], ratios[j]), Fraction(0)) + mass
         if any(a != b for a, b in atoms):
-            pairs.add(frozenset((mass, *ratios) for ratios, mass in atoms.items()))
+            pairs.setdefault(frozenset((mass, *ratios) for ratios, mass in atoms.items()), (i, j))
         if len(pairs) > MAX_PAIRS:
             return None
-    return [ReportLaw.of_atoms(sorted(atoms)) for atoms in pairs]
+    laws = [ReportLaw.of_atoms(sorted(atoms)) for atoms in pairs]
+    if laws:  # lower bounds are those of the widest law
+        widest = max(range(len(laws)), key=lambda number: laws[number].spread)
+        i, j = list(pairs.values())[widest]
+        others = dict.fromkeys([j, i, *range(len(table))])
+        shares = [[entry / total for entry in row] for row, total in zip(table, totals, strict=True)]
+        datasets = [_dataset_of(shares[x], shares[i], shares[j]) for x in list(others)[:MAX_OTHERS]]
+        laws[widest] = laws[widest].with_datasets(datasets)
+    return laws
+
+
+def _dataset_of(row: Sequence[Fraction], first: Sequence[Fraction], second: Sequence[Fraction]) -> DatasetLaw:
+    """Return the law of the dataset whose other people have the record of a row, from the probabilities of all reports."""
+    return DatasetLaw.of_atoms((p, a / p, b / p) for p, a, b in zip(row, first, second, strict=True) if p > 0)
 
 
 def _of_two_columns(columns: dict[tuple[Fraction, ...], Fraction]) -> ReportLaw:

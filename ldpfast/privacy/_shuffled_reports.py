@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-
-import numpy as np
+from operator import attrgetter
 
 from ._blanket import COARSE, FINE, MEDIUM, blanket_delta
+from ._dataset_law import DatasetLaw
 from ._report_law import ReportLaw
 from ._shuffled_counts import MAX_PEOPLE, ShuffledCounts
 from ._two_outcomes import GROUPS
@@ -16,11 +16,15 @@ from ._two_outcomes import GROUPS
 CLOSE = 1e-7  # relative distance of log delta from its target at which a search ends
 MAX_STEPS = 40
 NEAR_LARGEST = 1 - 1e-4  # share of the epsilon of one report, above which that is the result
-FAR = 1e100  # largest difference of ratios whose square is taken
 FEW_PEOPLE = 400  # whose reports outside of both sets are counted, too
 LEAST = 1e-300  # below it, logarithms of a delta are not compared
 
+CLOSE_TO_LOWER = 0.98  # share of an epsilon above which lower bounds are not stated
+LOWER_STEP = 2e-3  # relative error of lower bounds
+LOWER_STEPS = 20
+
 Curve = Callable[[float], float]
+_spread_of = attrgetter("spread")
 
 
 class ShuffledReports:
@@ -57,8 +61,7 @@ class ShuffledReports:
 
     def epsilon(self, delta: float) -> float:
         """Return the smallest epsilon that is found for a delta, rounded up; that of one report if there is none below."""
-        spread = [float(law.masses @ np.minimum(np.abs(law.first - law.second), FAR) ** 2) for law in self.laws]
-        found, pending = 0.0, [self.laws[i] for i in np.argsort(spread)[::-1]]
+        found, pending = 0.0, sorted(self.laws, key=_spread_of, reverse=True)
         while pending:  # the widest law first: for most of the others its epsilon is enough
             law = pending[0]
             found = max(found, self._epsilon_of(law, delta))
@@ -66,6 +69,45 @@ class ShuffledReports:
                 law for law in pending[1:] if found < self.largest and self._delta_of(law, found, FINE, GROUPS) > delta
             ]
         return min(found, self.largest)
+
+    def lower(self, delta: float, epsilon: float) -> float | None:
+        """Return a lower bound on the smallest epsilon for a delta, from the datasets of the widest law.
+
+        None if no dataset is known or `epsilon`, an upper bound, is less than 2 % above.
+        """
+        law = max(self.laws, key=_spread_of)
+        at = CLOSE_TO_LOWER * epsilon
+        if not law.datasets or self.n == MAX_PEOPLE or delta <= LEAST or at == 0:
+            return None
+        deltas = [dataset.delta(self.n, at) for dataset in law.datasets]
+        if max(deltas) > delta:
+            return None
+        found = 0.0
+        for place in sorted(range(len(deltas)), key=deltas.__getitem__, reverse=True):
+            dataset, bound = law.datasets[place], deltas[place]
+            if found == 0 or dataset.delta(self.n, found) > delta:
+                found = max(found, self._lower_of(dataset, delta, found, at, bound))
+        return found or None
+
+    def _lower_of(self, dataset: DatasetLaw, delta: float, low: float, high: float, bound: float) -> float:
+        """Return an epsilon at which the divergence of a dataset is above delta, near the largest one; `low` if none is found.
+
+        `bound` is the divergence at `high`.
+        """
+        # log delta is about a multiple of epsilon^2; then secant steps, and halves where they are slow or nothing is certified
+        goal, least = math.log(delta), math.log(LEAST)
+        at, value = high, math.log(max(bound, LEAST))
+        slope = 2 * value / at if value > least else 0.0
+        for step in range(LOWER_STEPS):
+            if high - low <= LOWER_STEP * high:
+                break
+            following = at + (goal - value) / slope - LOWER_STEP / 3 * at if slope < 0 and step % 4 < 3 else low
+            following = following if low < following < high else (low + high) / 2
+            before, old = at, value
+            at, value = following, math.log(max(dataset.delta(self.n, following), LEAST))
+            slope = (value - old) / (at - before) if min(value, old) > least else 0.0
+            low, high = (at, high) if value > goal else (low, at)
+        return low
 
     def _delta_of(self, law: ReportLaw, epsilon: float, fine: float, groups: int) -> float:
         if law.outcomes is not None:

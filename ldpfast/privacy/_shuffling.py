@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,7 +56,8 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     -------
     guarantee : Guarantee
         With definition "approximate": the smallest epsilon that is found for `delta`, rounded up, and at most the epsilon
-        of one report. It is ideal if that of the mechanism is.
+        of one report. It is ideal if that of the mechanism is. `lower` is an epsilon that does not hold, for a dataset in which
+        all others have the same record, where one is known and more than 2 % below.
 
     Raises
     ------
@@ -99,6 +101,9 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     0.2928
     >>> round(shuffled(4.0, 10_000, 1e-8).epsilon, 4)  # any mechanism
     0.5145
+    >>> guarantee = shuffled(ldp.UnaryEncoding(20, 1.0), 1000, 1e-6)
+    >>> round(guarantee.lower, 3), round(guarantee.epsilon, 3)
+    (0.091, 0.106)
     >>> survey = ldp.Survey({"smokes": ldp.survey.YesNo(), "moved": ldp.survey.YesNo()}, 4.0, answers="all")
     >>> round(shuffled(survey, 10_000, 1e-8).epsilon, 4)
     0.4501
@@ -106,7 +111,9 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     laws, largest, ideal = laws_of(mechanism_or_epsilon)
     n = _check.integer("n", n, 1)
     target = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
-    return Guarantee("approximate", ShuffledReports(laws, n, largest).epsilon(target), target, ideal=ideal)
+    reports = ShuffledReports(laws, n, largest)
+    epsilon = reports.epsilon(target)
+    return Guarantee("approximate", epsilon, target, ideal=ideal, lower=reports.lower(target, epsilon))
 
 
 def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike) -> Any:
@@ -170,5 +177,6 @@ def laws_of(given: Any, name: str = "mechanism_or_epsilon") -> tuple[tuple[Repor
 
 
 def _any(epsilon: float) -> ReportLaw:
-    """Return the law whose divergence is the largest one of all channels with this epsilon."""
-    return ReportLaw.of_two_level(TwoLevel.arbitrary(epsilon))
+    """Return a law whose divergence is above those of all channels with this epsilon, one of which is randomized response."""
+    half = Fraction(1, 2)
+    return ReportLaw.of_two_level(TwoLevel.arbitrary(epsilon), [(0, half, 0, 0), (0, 0, half, 0)])

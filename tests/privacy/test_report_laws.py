@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,12 +13,21 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast.mechanisms import PrivUnit, SketchResponse, TreeResponse, ViewResponse
-from ldpfast.privacy import Channel, ReportLaw, TwoLevel, laws_of_rows, shuffled, shuffled_delta
+from ldpfast.privacy import (
+    Channel,
+    DatasetLaw,
+    Guarantee,
+    ReportLaw,
+    TwoLevel,
+    laws_of_rows,
+    shuffled,
+    shuffled_delta,
+)
 from ldpfast.reports import recipe_of
 
 from ..support.cases import each
 from ..support.internals.privacy import blanket, two_outcomes
-from ..support.shuffled_reports import worst_divergence
+from ..support.shuffled_reports import histograms, worst_divergence
 
 # Enumeration ----------------------------------------------------------------------------------------------------------
 
@@ -124,7 +134,7 @@ def shuffled_counts(odds, n, epsilon):
     from scipy import stats
 
     rate, order = 2 / (odds + 1), math.exp(epsilon)
-    reach = 12 * math.sqrt(n * rate * (1 - rate)) + 40
+    reach = 40 * math.sqrt(n * rate * (1 - rate)) + 40
     t = np.arange(max(1, math.floor(n * rate - reach)), min(n, math.ceil(n * rate + reach)) + 1.0)
     miss = 1 / (odds + 1)
     gap = 1 / (1 + order) - miss
@@ -405,3 +415,132 @@ def test_all_epsilons_are_at_their_targets():
     lines = list(targets())
     assert sum(len(cells) for *_, cells in lines) == 180
     check_targets(lines, {100, 1000, 10_000, 1_000_000})
+
+
+# Lower bounds ---------------------------------------------------------------------------------------------------------
+
+
+def divergence_of_dataset(rows, first, second, others, n, order):
+    """Return the divergence for n - 1 others who all have one record."""
+    mine, theirs = (histograms([rows[x], *[rows[others]] * (n - 1)]) for x in (first, second))
+    return float(np.maximum(mine - order * theirs, 0).sum())
+
+
+@each(
+    "mechanism",
+    [
+        ldp.RandomizedResponse(3, 2.0),
+        ldp.UnaryEncoding(2, 2.0),
+        ldp.UnaryEncoding(3, 1.0, method="optimized"),
+        ldp.SubsetSelection(4, 1.0),
+        ldp.HadamardResponse(3, 1.0),
+        ldp.ProjectiveGeometryResponse(3, 1.0),
+        ldp.FiniteChannel([[4, 2, 1], [1, 4, 2], [2, 1, 4]]),
+        ldp.FiniteChannel([[5, 1, 1], [2, 4, 1], [1, 1, 5]]),
+    ],
+    ids=repr,
+)
+def test_lower_bounds_are_those_of_datasets(mechanism):
+    """Never above the exact divergence, and at most half a percent below it."""
+    rows = mechanism.channel().matrix
+    datasets = max(mechanism.report_laws, key=lambda law: law.spread).datasets
+    assert len(datasets) >= 2
+    triples = list(itertools.product(range(min(3, len(rows))), repeat=3))
+    for n, share in itertools.product((1, 3), (0.0, 0.6)):
+        epsilon = share * mechanism.epsilon_realized
+        order = math.exp(epsilon)
+        exact = [divergence_of_dataset(rows, i, j, x, n, order) for i, j, x in triples if i != j]
+        for dataset in datasets:
+            found = dataset.delta(n, epsilon)
+            above = min((value for value in exact if value >= found), default=0.0)
+            assert found <= above <= found * 1.005 + 1e-9
+        assert max(dataset.delta(n, epsilon) for dataset in datasets) <= worst_divergence(rows, n, [order])[0]
+
+
+def test_lower_bounds_of_laplace_are_those_of_its_grid():
+    """Reports are grouped to the cells between integers."""
+    steps, epsilon = 3, 2.0
+    decay = epsilon / steps
+    cells = np.arange(-60, 60) + 0.5
+    rows = np.array(
+        [math.tanh(decay / 2) * np.exp(-decay * np.abs(cells - i)) * math.cosh(decay / 2) for i in (0, steps)]
+    )
+    np.testing.assert_allclose(rows.sum(axis=1), 1, rtol=1e-9)
+    edges = np.searchsorted(cells, np.arange(steps + 1))
+    rows = np.array([[part.sum() for part in np.split(row, edges)] for row in rows])
+    for number, dataset in enumerate(DatasetLaw.of_laplace(epsilon, steps)):
+        for n, order in itertools.product((1, 2, 4), (1.0, 2.0)):
+            exact = divergence_of_dataset(rows, 0, 1, number, n, order)
+            assert exact * 0.995 <= dataset.delta(n, math.log(order)) <= exact * (1 + 1e-12)
+
+
+def test_lower_bounds_of_bits_are_exact_sums():
+    for odds in (Fraction(3, 2), Fraction(8), Fraction(150)):
+        p = odds / (odds + 1)
+        datasets = [DatasetLaw.of_sets(TwoLevel.binary(odds), sets) for sets in ((0, 0.5, 0, 0), (0, 0, 0.5, 0))]
+        for n, spread in itertools.product((5, 60, 3000, 10**6), (0.5, 3.0, 5.0)):
+            epsilon = min(0.8 * math.log(odds), spread / math.sqrt(n / float(odds)))
+            for dataset, rate in zip(datasets, (float(p), float(1 - p)), strict=True):
+                exact = divergence_of_bits(float(p), rate, n, math.exp(epsilon))
+                if exact > 1e-20:  # where binomial probabilities in doubles are accurate enough
+                    assert exact * (0.99 if n > 10 else 0.97) <= dataset.delta(n, epsilon) <= exact * (1 + 1e-9)
+
+
+def divergence_of_bits(p, others, n, order):
+    """Return the divergence of the number of ones if the others have them with one probability."""
+    from scipy import stats
+
+    reach = 12 * math.sqrt(n * others * (1 - others)) + 60
+    ones = np.arange(max(0, math.floor(n * others - reach)), min(n, math.ceil(n * others + reach)) + 1)
+    before, same = stats.binom.pmf(ones - 1, n - 1, others), stats.binom.pmf(ones, n - 1, others)
+    mine, theirs = p * before + (1 - p) * same, (1 - p) * before + p * same
+    return float(np.maximum(mine - order * theirs, 0).sum())
+
+
+def test_guarantees_say_between_which_epsilons():
+    loose = shuffled(ldp.UnaryEncoding(20, 1.0), 1000, 1e-6)
+    assert 0.8 * loose.epsilon < loose.lower < 0.98 * loose.epsilon
+    printed = [float(number) for number in re.findall(r"between (\S+) and (\S+),", str(loose))[0]]
+    assert loose.lower - 1e-4 < printed[0] <= loose.lower < loose.epsilon <= printed[1] < loose.epsilon + 1e-4
+    assert eval(repr(loose), {"Guarantee": Guarantee}).lower == loose.lower
+    assert loose.to_dict()["lower"] == loose.lower
+    for exact in (ldp.Warner(1.0), ldp.RandomizedResponse(10, 1.0), ldp.FiniteChannel([[30, 6], [3, 33]])):
+        tight = shuffled(exact, 1000, 1e-6)
+        assert tight.lower is None
+        assert str(tight) == repr(tight)
+        assert "lower" not in tight.to_dict()
+    any_mechanism = shuffled(1.0, 1000, 1e-6)
+    warner = shuffled(ldp.Warner(1.0), 1000, 1e-6)
+    assert 0.995 * warner.epsilon < any_mechanism.lower < warner.epsilon < any_mechanism.epsilon
+    assert shuffled(1.0, 10**11, 1e-6).lower is None  # the epsilon is that of fewer people
+    assert shuffled(1.0, 1000, 0.0).lower is None
+    with pytest.raises(ValueError, match="lower must be in"):
+        Guarantee("approximate", 1.0, 1e-6, lower=1.1)
+
+
+def check_lower_bounds(lines, sizes):
+    for name, epsilon, cells in lines:
+        mechanism = makers(epsilon)[name]()
+        for n, (target, lower) in zip((100, 1000, 10_000, 1_000_000), cells, strict=True):
+            if n in sizes:
+                found = shuffled(mechanism, n, 1e-6)
+                if found.lower is not None:
+                    assert lower * 0.96 <= found.lower <= min(lower * (1 + 2e-3), 0.98 * found.epsilon), (
+                        name,
+                        epsilon,
+                        n,
+                    )
+                elif name not in WITHOUT_DATASETS:
+                    assert lower >= 0.96 * target, (name, epsilon, n)
+
+
+WITHOUT_DATASETS = ("Warner, half-spaces", "RankedSigns(100)")
+
+
+def test_lower_bounds_of_a_thousand_people_are_those_of_the_table():
+    check_lower_bounds([line for line in targets() if line[1] == 2.0], {1000})
+
+
+@pytest.mark.long
+def test_all_lower_bounds_are_those_of_the_table():
+    check_lower_bounds(targets(), {100, 1000, 10_000, 1_000_000})
