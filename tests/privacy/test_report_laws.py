@@ -475,7 +475,7 @@ def test_lower_bounds_of_laplace_are_those_of_its_grid():
 
 
 def test_lower_bounds_of_bits_are_exact_sums():
-    for odds in (Fraction(3, 2), Fraction(8), Fraction(150)):
+    for odds in (Fraction(3, 2), Fraction(150)):
         p = odds / (odds + 1)
         datasets = [DatasetLaw.of_sets(TwoLevel.binary(odds), sets) for sets in ((0, 0.5, 0, 0), (0, 0, 0.5, 0))]
         for n, spread in itertools.product((5, 60, 3000, 10**6), (0.5, 3.0, 5.0)):
@@ -512,7 +512,6 @@ def test_guarantees_say_between_which_epsilons():
     any_mechanism = shuffled(1.0, 1000, 1e-6)
     warner = shuffled(ldp.Warner(1.0), 1000, 1e-6)
     assert 0.995 * warner.epsilon < any_mechanism.lower < warner.epsilon < any_mechanism.epsilon
-    assert shuffled(1.0, 10**11, 1e-6).lower is None  # the epsilon is that of fewer people
     assert shuffled(1.0, 1000, 0.0).lower is None
     with pytest.raises(ValueError, match="lower must be in"):
         Guarantee("approximate", 1.0, 1e-6, lower=1.1)
@@ -544,3 +543,4 @@ def test_lower_bounds_of_a_thousand_people_are_those_of_the_table():
 @pytest.mark.long
 def test_all_lower_bounds_are_those_of_the_table():
     check_lower_bounds(targets(), {100, 1000, 10_000, 1_000_000})
+    assert shuffled(1.0, 10**11, 1e-6).lower is None  # the epsilon is that of fewer people

@@ -146,3 +146,34 @@ def test_many_rounds_and_tiny_deltas():
 def test_bad_rounds(call, kind, message):
     with raises(kind, message):
         call()
+
+
+def loss_of_one_dataset(p, n, rounds, delta, step):
+    """Return an epsilon below that of rounds of bits in which all others have no: losses are rounded down to a grid."""
+    from scipy import stats
+
+    q, length = 1 - p, 1 << 21
+    reach = 14 * math.sqrt(n * p * q) + 80
+    ones = np.arange(max(0, math.floor(n * q - reach)), min(n, math.ceil(n * q + reach)) + 1)
+    before, same = stats.binom.pmf(ones - 1, n - 1, q), stats.binom.pmf(ones, n - 1, q)
+    mine, theirs = q * before + p * same, p * before + q * same  # the person has no, or yes
+    places = np.floor(np.log(mine / theirs) / step).astype(int)
+    sums = np.maximum(np.fft.irfft(np.fft.rfft(np.bincount(places % length, mine, length)) ** rounds, length), 0)
+    center = round(rounds * float(mine @ places))
+    losses = ((np.arange(length) - center + length // 2) % length - length // 2 + center) * step
+    low, high = 0.0, 20.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        some = losses > middle
+        above = float(sums[some] @ -np.expm1(middle - losses[some])) > delta
+        low, high = (middle, high) if above else (low, middle)
+    return low
+
+
+@pytest.mark.long
+def test_a_hundred_rounds_of_bits_are_near_those_of_one_dataset():
+    """The worked example of docs/rounds.md is between 3.45 and 3.49."""
+    warner = ldp.Warner(4.0)
+    lower = loss_of_one_dataset(float(warner.channel().matrix.max()), 10_000, 100, 1e-6, 1e-5)
+    assert 3.451 < lower < 3.453
+    assert lower < compose_rounds(warner, 100, n=10_000, delta=1e-6).epsilon < 3.495
