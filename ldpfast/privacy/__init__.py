@@ -15,9 +15,9 @@ from ._dataset_law import DatasetLaw as DatasetLaw
 from ._gaussian import gaussian_delta, gaussian_sigma
 from ._guarantee import Guarantee, compose, group
 from ._guarantee import of_disjoint as of_disjoint
+from ._laws_of_rows import laws_of_rows as laws_of_rows
 from ._one_at_random import release_one_at_random
 from ._report_law import ReportLaw as ReportLaw
-from ._report_law import laws_of_rows as laws_of_rows
 from ._rounds import compose_rounds
 from ._shuffling import shuffled, shuffled_delta
 from ._summed_reports import summed, summed_delta

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import permutations
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +15,8 @@ from ._directed_rounding import UNIT, Floats
 from ._two_level import Number, TwoLevel
 from ._two_outcomes import TwoOutcomes
 
-MAX_PAIRS = 64  # pairs of rows with different ratios that are compared; for more, the law of any channel is used
 LAPLACE_ROUNDING = 2.0**-44  # more than the relative error of the masses and ratios, for epsilon up to 64
 FAR = 1e100  # largest difference of ratios whose square is taken
-MAX_OTHERS = 6  # records of the others for which the divergence of a finite channel is computed
 UP, DOWN = 1 + 4 * UNIT, 1 - 4 * UNIT
 
 
@@ -94,6 +90,10 @@ class ReportLaw:
         """Return the same law with those of some datasets."""
         return replace(self, datasets=tuple(datasets))
 
+    def at(self, epsilon: float) -> Sequence[ReportLaw]:
+        """Return the laws of which the one with the smallest divergence is a bound at an epsilon."""
+        return (self,)
+
     @property
     def spread(self) -> float:
         """Mean squared difference of the two ratios."""
@@ -157,55 +157,3 @@ class ReportLaw:
             (self.rest + other.rest * max(0.0, 1 - self.rest)) * UP,
             above_all_pairs=self.above_all_pairs and other.above_all_pairs,
         )
-
-
-def laws_of_rows(rows: Sequence[Sequence[Any]]) -> list[ReportLaw] | None:
-    """Return the laws of a finite channel, one for each ordered pair of rows with different ratios.
-
-    None if the ratios are not bounded, or if there are too many pairs. The base measure is the smallest entry of each column.
-    """
-    table = [[Fraction(entry) for entry in row] for row in rows]
-    totals = [sum(row) for row in table]
-    columns: dict[tuple[Fraction, ...], Fraction] = {}  # ratios to the base measure, and base measure
-    for column in zip(
-        *([entry / total for entry in row] for row, total in zip(table, totals, strict=True)), strict=True
-    ):
-        least = min(column)
-        if max(column) == 0:
-            continue
-        if least == 0:
-            return None
-        ratios = tuple(entry / least for entry in column)
-        columns[ratios] = columns.get(ratios, Fraction(0)) + least
-    if len(columns) == 2:
-        return [_of_two_columns(columns)]
-    pairs: dict[frozenset[tuple[Fraction, Fraction, Fraction]], tuple[int, int]] = {}
-    for i, j in permutations(range(len(table)), 2):
-        atoms: dict[tuple[Fraction, Fraction], Fraction] = {}
-        for ratios, mass in columns.items():
-            atoms[ratios[i], ratios[j]] = atoms.get((ratios[i], ratios[j]), Fraction(0)) + mass
-        if any(a != b for a, b in atoms):
-            pairs.setdefault(frozenset((mass, *ratios) for ratios, mass in atoms.items()), (i, j))
-        if len(pairs) > MAX_PAIRS:
-            return None
-    laws = [ReportLaw.of_atoms(sorted(atoms)) for atoms in pairs]
-    if laws:  # lower bounds are those of the widest law
-        widest = max(range(len(laws)), key=lambda number: laws[number].spread)
-        i, j = list(pairs.values())[widest]
-        others = dict.fromkeys([j, i, *range(len(table))])
-        shares = [[entry / total for entry in row] for row, total in zip(table, totals, strict=True)]
-        datasets = [_dataset_of(shares[x], shares[i], shares[j]) for x in list(others)[:MAX_OTHERS]]
-        laws[widest] = laws[widest].with_datasets(datasets)
-    return laws
-
-
-def _dataset_of(row: Sequence[Fraction], first: Sequence[Fraction], second: Sequence[Fraction]) -> DatasetLaw:
-    """Return the law of the dataset whose other people have the record of a row, from the probabilities of all reports."""
-    return DatasetLaw.of_atoms((p, a / p, b / p) for p, a, b in zip(row, first, second, strict=True) if p > 0)
-
-
-def _of_two_columns(columns: dict[tuple[Fraction, ...], Fraction]) -> ReportLaw:
-    """Return the law of a channel of two reports. All of its rows are mixtures of those with the largest and smallest entry."""
-    (ratios, mass), _ = columns.items()
-    entries = [ratio * mass for ratio in ratios]
-    return ReportLaw.of_outcomes(max(entries), min(entries))

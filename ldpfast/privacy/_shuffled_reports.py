@@ -112,18 +112,19 @@ class ShuffledReports:
     def _delta_of(self, law: ReportLaw, epsilon: float, fine: float, groups: int) -> float:
         if law.outcomes is not None:
             return law.outcomes.delta(self.n, epsilon, groups)
-        blanket = blanket_delta(law, self.n, epsilon, fine)
+        blanket = self._blanket(law, epsilon, fine)
         if law is not self.laws[0] or self._counts is None:
             return blanket
         return min(blanket, self._counts.delta(epsilon))
+
+    def _blanket(self, law: ReportLaw, epsilon: float, fine: float) -> float:
+        return min(blanket_delta(each, self.n, epsilon, fine) for each in law.at(epsilon))
 
     def _epsilon_of(self, law: ReportLaw, delta: float) -> float:
         if law.outcomes is not None:
             bit = law.outcomes  # a search with a few records of the others, and a check with all of them
             return self._by_search(lambda e: bit.near(self.n, e), lambda e: bit.delta(self.n, e), delta)
-        found = self._by_search(
-            lambda e: blanket_delta(law, self.n, e, COARSE), lambda e: blanket_delta(law, self.n, e), delta
-        )
+        found = self._by_search(lambda e: self._blanket(law, e, COARSE), lambda e: self._blanket(law, e, FINE), delta)
         if law is self.laws[0] and self._counts is not None:
             found = min(found, self._by_search(self._counts.delta, self._counts.delta, delta))
         return found

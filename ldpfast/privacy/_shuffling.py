@@ -14,7 +14,8 @@ from .. import _check
 from ._channel import Channel
 from ._directed_rounding import float_or_array
 from ._guarantee import Guarantee
-from ._report_law import ReportLaw, laws_of_rows
+from ._laws_of_rows import laws_of_rows
+from ._report_law import ReportLaw
 from ._shuffled_reports import ShuffledReports
 from ._two_level import TwoLevel
 

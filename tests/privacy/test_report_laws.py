@@ -26,7 +26,7 @@ from ldpfast.privacy import (
 from ldpfast.reports import recipe_of
 
 from ..support.cases import each
-from ..support.internals.privacy import blanket, two_outcomes
+from ..support.internals.privacy import blanket, rows_laws, two_outcomes
 from ..support.shuffled_reports import histograms, worst_divergence
 
 # Enumeration ----------------------------------------------------------------------------------------------------------
@@ -77,6 +77,45 @@ def test_no_dataset_of_a_random_channel_is_above_the_bound():
 @pytest.mark.long
 def test_no_dataset_of_many_random_channels_is_above_the_bound():
     check_random_channels(1500, 2)
+
+
+def test_one_law_is_above_all_pairs_of_many_rows(monkeypatch):
+    """As if two pairs were too many: the law at each epsilon is above those of all pairs, and a bound for every dataset."""
+    generator = np.random.default_rng(7)
+    for trial in range(20):
+        rows, n = random_channel(generator, *generator.integers(3, [5, 6]).tolist()), trial % 3 + 2
+        pairs = laws_of_rows(rows.tolist())
+        with monkeypatch.context() as patch:
+            patch.setattr(rows_laws, "MAX_PAIRS", 1)
+            (law,) = laws_of_rows(rows.tolist())
+            at = law.ratios.max() ** np.array([0.0, 0.2, 0.6])
+            found = shuffled_delta(Channel(rows), n, np.log(at))
+        assert (worst_divergence(rows, n, at) <= found * (1 + 1e-12) + 1e-15).all()
+        for order in at:
+            own, any_channel = law.at(math.log(order))
+            assert any_channel is law
+            for pair in pairs:
+                points = np.unique(
+                    np.concatenate([own.first - order * own.second, pair.first - order * pair.second, [0]])
+                )
+                assert (means_above(pair, order, points) <= means_above(own, order, points) * (1 + 1e-12) + 1e-14).all()
+                assert blanket.blanket_delta(pair, 50, 0.1) <= blanket.blanket_delta(law.at(0.1)[0], 50, 0.1) * (
+                    1 + 1e-6
+                )
+
+
+def means_above(law, order, points):
+    """Return the means of (X - t)^+ for some points t."""
+    values = np.append(law.first - order * law.second, 0.0)
+    return np.append(law.masses, law.rest) @ np.maximum(values[:, np.newaxis] - points, 0)
+
+
+def test_channels_of_many_rows_are_below_any_channel():
+    rows = np.exp(2 * np.random.default_rng(3).random((12, 12)))
+    channel = Channel(rows / rows.sum(axis=1, keepdims=True))
+    found, weaker = shuffled(channel, 5000, 1e-6), shuffled(channel.epsilon(), 5000, 1e-6)
+    assert found.lower < found.epsilon < 0.62 * weaker.epsilon
+    assert found.epsilon < 1.5 * found.lower
 
 
 def check_arbitrary_channels(trials, seed):

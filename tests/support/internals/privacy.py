@@ -3,6 +3,7 @@
 from ldpfast.privacy import _answer_laws as answer_laws
 from ldpfast.privacy import _blanket as blanket
 from ldpfast.privacy import _conversions as conversions
+from ldpfast.privacy import _laws_of_rows as rows_laws
 from ldpfast.privacy import _loss_grid as loss_grid
 from ldpfast.privacy import _shuffled_counts as shuffled_counts
 from ldpfast.privacy import _two_outcomes as two_outcomes
@@ -17,6 +18,7 @@ __all__ = [
     "least_error",
     "loss_grid",
     "misses",
+    "rows_laws",
     "shuffled_counts",
     "two_outcomes",
 ]
