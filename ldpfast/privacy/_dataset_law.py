@@ -101,14 +101,14 @@ class DatasetLaw:
         if epsilon > LARGEST_EPSILON:
             return []
         edges = np.unique(np.round(np.linspace(0, steps, min(steps, LAPLACE_CELLS) + 1)))
-        rows = []
-        for record in (0.0, float(steps)):
-            scaled = (edges - record) * (epsilon / steps)
-            half = np.exp(-np.abs(scaled)) / 2
-            # the probabilities below an edge on the left of the record, and above one on its right
-            below = np.where(scaled <= 0, half, 1 - half)
-            inner = np.where(scaled[1:] <= 0, np.diff(half), np.where(scaled[:-1] >= 0, -np.diff(half), np.diff(below)))
-            rows.append(np.concatenate([below[:1], inner, np.where(scaled[-1:] >= 0, half[-1:], 1 - half[-1:])]))
+        # probabilities beyond an edge, and between two of them, by their distances from the lower and from the upper end
+        unit = epsilon / steps
+        between = -np.expm1(-unit * np.diff(edges))
+        above, below = np.exp(-unit * edges) / 2, np.exp(-unit * (steps - edges)) / 2
+        rows = [
+            np.concatenate([[0.5], above[:-1] * between, above[-1:]]),
+            np.concatenate([below[:1], below[1:] * between, [0.5]]),
+        ]
         found = []
         for row in rows:
             masses = row * (1 - LAPLACE_ROUNDING)
