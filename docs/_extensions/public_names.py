@@ -35,7 +35,7 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "ldpfast.mechanisms.Mechanism": ("ldpfast.reports.Question", "ldpfast.domains.Domain", "ldpfast.reports.Format"),
     "ldpfast.mechanisms.Aggregator": ("ldpfast.reports.GroupedAggregator", "ldpfast.reports.GroupedResults"),
     "ldpfast.designs.warner": ("ldpfast.designs.Design",),
-    "ldpfast.analysis.RandomizedLogit": ("ldpfast.analysis.RegressionSummary",),
+    "ldpfast.analysis.RandomizedLogit": ("ldpfast.analysis.RegressionSummary", "ldpfast.analysis.MarginalEffects"),
     "ldpfast.estimation.CountMeanSketch": ("ldpfast.estimation.SketchEstimate", "ldpfast.mechanisms.SketchResponse"),
     "ldpfast.estimation.Distribution": (
         "ldpfast.estimation.DistributionEstimate",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._linear import RandomizedLinear
 from ._logit import RandomizedLogit
+from ._prediction import MarginalEffects as MarginalEffects
 from ._predictor import RandomizedPredictor
 from ._summary import RegressionSummary as RegressionSummary
 

@@ -17,6 +17,7 @@ from ._leverage import jackknife_covariance
 from ._model import Regression, freedom_of, people_of
 from ._rows import Rows
 from ._sandwich import squared_scores
+from ._study import study_of_arrays, study_of_formula
 
 
 class RandomizedLinear(Regression):
@@ -74,15 +75,23 @@ class RandomizedLinear(Regression):
         self.mechanism, self.intercept = mechanism, _check.flag("intercept", intercept)
         self.guarantee = mechanism.guarantee
 
-    def fit(self, X: Any, reports: ArrayLike, *, weights: ArrayLike | None = None, clusters: Any = None) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        reports: Any = None,
+        *,
+        data: Any = None,
+        weights: ArrayLike | str | None = None,
+        clusters: Any = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X, weights, clusters
-            As for `RandomizedLogit.fit`.
-        reports : array_like, shape (n,)
-            Reports of the mechanism.
+        X, data, weights, clusters
+            As for `RandomizedLogit.fit`. A formula has the column of the reports before ~.
+        reports : array_like, shape (n,); or data frame
+            Reports of the mechanism. With a formula its data, if `data` is not given.
 
         Returns
         -------
@@ -100,9 +109,14 @@ class RandomizedLinear(Regression):
             As for `RandomizedLogit.fit`; if a standard error has fewer than 10 degrees of freedom, because rows of high
             leverage decide it, such as the few people of a category.
         """
-        require_one_index({"X": X, "reports": reports, "weights": weights, "clusters": clusters})
-        rows = Rows.of(X, self.intercept)
-        decoded = np.asarray(self.mechanism.decode(reports), np.float64)
+        sample_of: dict[str, Any] = {"weights": weights, "clusters": clusters}
+        if isinstance(X, str):
+            study = study_of_formula(X, reports, data, self.intercept, sample_of, "reports")
+        else:
+            study = study_of_arrays(X, data, self.intercept, {"reports": reports, **sample_of}, ("reports",))
+        rows = study.rows
+        weights, clusters = study.given["weights"], study.given["clusters"]
+        decoded = np.asarray(self.mechanism.decode(study.given["reports"]), np.float64)
         n, size = len(rows), len(rows.names)
         if decoded.shape != (n,):
             raise ValueError(
@@ -143,22 +157,43 @@ class RandomizedLinear(Regression):
         self._rows = rows
         self._standard = (params, cov)
         self._people = people_of(decoded)
+        self._learn(study, given)
         return self
 
-    def predict(self, X: Any) -> Estimate[Floats]:  # noqa: N803
+    def predict(self, X: Any, *, average: bool = False, weights: ArrayLike | None = None) -> Estimate[Any]:  # noqa: N803
         """Return the predicted mean for people with given covariates, with its standard error.
 
         Parameters
         ----------
-        X : array_like of shape (n, columns), or data frame
+        X, average, weights
+            As for `RandomizedLogit.predict`.
 
         Returns
         -------
         mean : Estimate
-            Shape (n,). Differences and ratios of predictions of one fit have the standard error of the delta method.
+            Shape (n,); with `average` a number. Differences and ratios of predictions of one fit have the standard error of the
+            delta method.
         """
-        x = self._read(X).block(slice(None))
-        return self._prediction(x @ self._standard[0], x)
+        require_one_index({"X": X, "weights": weights})
+        rows = self._read(X)
+        w = self._mean_weights(weights, average, len(rows))
+        if w is not None:
+            value, slopes = self._average(rows, w)
+            return self._prediction(value[0], slopes, _table=X)
+        x = rows.block(slice(None))
+        return self._prediction(x @ self._standard[0], x, _table=X)
+
+    def _average(self, rows: Rows, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
+        slopes = sum(weights[part] @ rows.block(part) for part in rows.parts())
+        return self._linear(slopes)
+
+    def _average_slope(self, rows: Rows, derivatives: Floats, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
+        return self._linear(derivatives if derivatives.ndim == 1 else weights @ derivatives)
+
+    def _linear(self, slopes: Any) -> tuple[Floats, Floats]:
+        """Return a linear function of the coefficients, and its derivatives."""
+        row = np.asarray(slopes, np.float64)[np.newaxis]
+        return row @ self._standard[0], row
 
     def _notes(self) -> list[str]:
         return [f"epsilon = {self.guarantee.epsilon:.6g}"]

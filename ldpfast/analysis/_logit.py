@@ -13,7 +13,7 @@ from .. import _check
 from .._labels import require_one_index
 from .._typing import Floats
 from ..designs import Design, Sample, read_clusters
-from ..results import SHARES, Estimate, LabeledEstimate, TestResult
+from ..results import SHARES, Estimate, TestResult
 from ._answer_design import AnswerDesign
 from ._likelihood import Likelihood
 from ._maximum import maximum
@@ -21,6 +21,7 @@ from ._model import MAX_STDERR, OBSERVED, Regression, freedom_of, people_of
 from ._profile import profile_limits
 from ._rows import CONST, Rows
 from ._sandwich import squared_scores
+from ._study import study_of_arrays, study_of_formula
 
 FEW = 10_000  # people, for whom the search has two starts
 METHODS = ("normal", "profile")
@@ -94,44 +95,87 @@ class RandomizedLogit(Regression):
         self._answers = AnswerDesign(design)
         self.guarantee, self.categories = self._answers.guarantee, self._answers.categories
 
-    def fit(self, X: Any, reports: ArrayLike, *, weights: ArrayLike | None = None, clusters: Any = None) -> Self:  # noqa: N803
-        """Fit the model.
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        reports: Any = None,
+        *,
+        data: Any = None,
+        weights: ArrayLike | str | None = None,
+        clusters: Any = None,
+    ) -> Self:
+        """Fit the model to a formula and a data frame, or to covariates and reports.
 
         Parameters
         ----------
-        X : array_like of shape (n, columns), or data frame
-            Covariates of the people, which are known and not randomized. An array may be a memory-mapped file that is larger
-            than memory (`numpy.load` with ``mmap_mode="r"``), and so may the reports: they are read in parts.
-        reports : array_like, shape (n,)
-            Randomized answers: codes, or the texts of `Design.answers`.
-        weights : array_like of float, shape (n,), optional
+        X : str; or array_like of shape (n, columns), or data frame
+            A formula such as ``"answer ~ age + C(region) * female"``: the column of the randomized answers, and covariates. Or
+            the covariates themselves, which are known and not randomized. An array may be a memory-mapped file that is larger
+            than memory (`numpy.load` with ``mmap_mode="r"``), and so may the reports: they are read in parts. A column of a
+            data frame holds numbers, booleans or categories; of these every one but the first has a column of 0 and 1.
+        reports : array_like, shape (n,); or data frame
+            Randomized answers: codes, or the texts of `Design.answers`. With a formula its data, if `data` is not given.
+        data : data frame or mapping of columns, optional
+            Columns of the formula.
+        weights : array_like of float, shape (n,), or str, optional
             Weights >= 0 of the people, such as inverse probabilities to be in the sample. People of weight 0 are not in the
-            sample, and do not count in `n`.
-        clusters : array_like, shape (n,), optional
+            sample, and do not count in `n`. With a formula, a text is the name of a column.
+        clusters : array_like, shape (n,), or str, optional
             Clusters of people whose answers are related, such as villages; more with positive weights than coefficients.
 
         Returns
         -------
         self : RandomizedLogit
-            It keeps a reference to X, for `marginal_effects`.
+            It keeps a reference to the data, for `marginal_effects`.
 
         Raises
         ------
+        ImportError
+            If there is a formula, and formulaic or pandas is not installed (extra "analysis").
         TypeError, ValueError
-            If the arrays are not as above, or columns of X are linearly dependent; if the likelihood has no maximum, because
-            covariates separate the answers or a share is 0 or 1.
+            If the arguments are not as above, or columns of X are linearly dependent; if a formula cannot be computed from its
+            data; if the likelihood has no maximum, because covariates separate the answers or a share is 0 or 1.
 
         Warns
         -----
         SmallSampleWarning
             If there are fewer than 30 clusters, or weights are so unequal that people or clusters tell as much as fewer than 30
             of equal weights.
+
+        Notes
+        -----
+        A formula is that of the package formulaic: ``+``, ``:``, ``*``, ``0 +`` for no intercept, ``C(region)``,
+        ``I(age**2)``, ``log(income)``, ``poly(age, 2)``, ``bs(age, df=4)``. Names of columns can be in backquotes. Rows with a
+        missing value in one of the columns in use, weights and clusters included, are left out once, before anything is
+        computed; `left_out` counts them. Categories that do not occur have no column.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from ldpfast import analysis, designs
+        >>> rng = np.random.default_rng(1)
+        >>> data = pd.DataFrame({"age": rng.normal(45, 15, 4000), "region": rng.choice(["N", "S"], 4000)})
+        >>> has = rng.random(4000) < 1 / (1 + np.exp(1 - 0.04 * (data["age"] - 45)))
+        >>> design = designs.forced_response("1/6", "1/6")
+        >>> data["answer"] = design.channel.privatize(has.to_numpy().astype(int), rng=1)
+        >>> model = analysis.RandomizedLogit(design).fit("answer ~ age + I(age**2) + region", data)
+        >>> model.names
+        ('const', 'age', 'I(age ** 2)', 'region[T.S]')
+        >>> model.marginal_effects().labels
+        ('age', 'region: S - N')
+        >>> difference = model.contrast({"age": 60}, {"age": 40})
+        >>> difference.value > 0, difference.test().pvalue < 0.001
+        (True, True)
         """
-        require_one_index({"X": X, "reports": reports, "weights": weights, "clusters": clusters})
-        rows = Rows.of(X, self.intercept)
-        likelihood = self._answers.likelihood(rows, reports, weights)
+        people: dict[str, Any] = {"weights": weights, "clusters": clusters}
+        if isinstance(X, str):
+            study = study_of_formula(X, reports, data, self.intercept, people, "reports")
+        else:
+            study = study_of_arrays(X, data, self.intercept, {"reports": reports, **people}, ("reports",))
+        rows, given = study.rows, study.given
+        likelihood = self._answers.likelihood(rows, given["reports"], given["weights"])
         least = (len(self.categories) - 1) * len(rows.names) + 1
-        numbers = read_clusters(clusters, len(rows), least, likelihood.weights)
+        numbers = read_clusters(given["clusters"], len(rows), least, likelihood.weights)
         sample = Sample.of(len(rows), likelihood.weights, numbers)
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
@@ -159,6 +203,7 @@ class RandomizedLogit(Regression):
         self._rows = standard
         self._standard = (params, cov)
         self._people = people_of(likelihood.codes)
+        self._learn(study, likelihood.weights)
         return self
 
     def _maximum(self, likelihood: Likelihood, names: tuple[str, ...]) -> tuple[Floats, Floats, float]:
@@ -270,6 +315,7 @@ class RandomizedLogit(Regression):
         Parameters
         ----------
         X : array_like of shape (n, columns), or data frame
+            Covariates, in columns of the same names as in the fit; for a formula, the columns that it needs.
         average : bool, default False
             Whether the mean over the rows is returned, with one number for each category.
         weights : array_like of float, shape (n,), optional
@@ -279,7 +325,7 @@ class RandomizedLogit(Regression):
         -------
         prevalence : Estimate
             Of the last category, shape (n,); with `average` a number, or for k > 2 categories shape (k,). ``a - b`` and
-            ``a / b`` of two predictions of one fit have the standard error of the delta method.
+            ``a / b`` of two predictions of one fit have the standard error of the delta method, as `contrast` does.
 
         Raises
         ------
@@ -298,68 +344,60 @@ class RandomizedLogit(Regression):
         ('difference of predictions', 400)
         """
         require_one_index({"X": X, "weights": weights})
-        rows, k = self._read(X), len(self.categories)
+        rows = self._read(X)
+        w = self._mean_weights(weights, average, len(rows))
+        if w is not None:
+            value, slopes = self._average(rows, w)
+            if len(value) == 1:
+                return self._prediction(value[0], slopes, _span=SHARES, _table=X)
+            covariance = slopes @ self._standard[1] @ slopes.T
+            return self._prediction(value, slopes, covariance, _span=SHARES, _table=X)
         x = rows.block(slice(None))
-        params, covariance = self._standard
-        shares = self._likelihood.shares(x, params)
-        # slopes[i, y, z]: derivative of share y of person i with respect to the log-odds of category z + 1
-        slopes = shares[:, :, np.newaxis] * (np.eye(k)[:, 1:] - shares[:, np.newaxis, 1:])
-        if weights is not None and not average:
-            raise ValueError(
-                "weights must be None unless average=True: they do not change the prediction of one person"
-            )
-        if _check.flag("average", average):
-            w = (np.ones(len(x)) if weights is None else _check.weights(weights, len(x))) / len(x)
-            by_params = np.einsum("i,iyz,ij->yzj", w, slopes, x, optimize=True).reshape(k, -1)
-            value = w @ shares
-            if k == 2:
-                return self._prediction(value[1], by_params[1:], _span=SHARES)
-            return self._prediction(value, by_params, by_params @ covariance @ by_params.T, _span=SHARES)
+        shares, slopes = self._shares(x)
         by_params = (slopes[:, -1, :, np.newaxis] * x[:, np.newaxis, :]).reshape(len(x), -1)
-        return self._prediction(shares[:, -1], by_params, _span=SHARES)
+        return self._prediction(shares[:, -1], by_params, _span=SHARES, _table=X)
 
-    def marginal_effects(self) -> LabeledEstimate:
-        """Return the average marginal effects: how much the share of a category rises per unit of a covariate.
+    def _shares(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the shares of people, and [i, y, z]: the derivative of share y by the log-odds of category z + 1."""
+        shares, k = self._likelihood.shares(x, self._standard[0]), len(self.categories)
+        return shares, shares[:, :, np.newaxis] * (np.eye(k)[:, 1:] - shares[:, np.newaxis, 1:])
 
-        Returns
-        -------
-        effects : LabeledEstimate
-            The mean over the people, with their weights, of the derivative of the probability, for every covariate but the
-            intercept; of yes for two categories, else of every category. Standard errors by the delta method.
-        """
-        rows, k = self._rows, len(self.categories)
-        params, covariance = self._standard
+    @property
+    def _shown(self) -> slice:
+        """Places of the categories whose shares are reported: yes of two, else all."""
+        return slice(1, None) if len(self.categories) == 2 else slice(None)
+
+    def _prefixes(self) -> tuple[str, ...]:
+        return ("",) if len(self.categories) == 2 else tuple(f"{category}: " for category in self.categories)
+
+    def _average(self, rows: Rows, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
+        k = len(self.categories)
+        value, by_params = np.zeros(k), np.zeros((k, self._standard[0].size))
+        for part in rows.parts():
+            x, w = rows.block(part), weights[part]
+            shares, slopes = self._shares(x)
+            value += w @ shares
+            by_params += np.einsum("i,iyz,ij->yzj", w, slopes, x, optimize=True).reshape(k, -1)
+        return value[self._shown], by_params[self._shown]
+
+    def _average_slope(self, rows: Rows, derivatives: Floats, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
+        # The mean of p_y (g_y - mean of g) over the people, where g are the derivatives of the log-odds by the covariate. Its
+        # derivatives by the coefficients have three terms: of p_y, of the mean through the shares, and of g itself.
+        params, k = self._standard[0], len(self.categories)
         full = np.vstack([np.zeros(params.shape[1]), params])
-        columns, n = params.shape[1], len(rows)
-        effects, slopes = np.zeros((k, columns)), np.zeros((k, columns, k, columns))
-        # `effects` sums p_y (beta_yj - mean beta_j) over the people, and `slopes` its derivatives by the coefficients, in three
-        # terms: of p_y, of the mean through the shares, and of the coefficients themselves.
+        value, slopes = np.zeros(k), np.zeros((k, *params.shape))
         for part in rows.parts():
             x = rows.block(part)
-            shares = self._likelihood.shares(x, params)
-            rest = full[np.newaxis] - (shares @ full)[:, np.newaxis]  # of every category and column from the mean
-            given = self._likelihood.weights
-            weighted = shares if given is None else shares * given[part, np.newaxis]
-            effects += np.einsum("iy,iyj->yj", weighted, rest)
-            cross = np.einsum("iy,iz->yz", weighted, shares)
-            pair = np.eye(k)[np.newaxis] - shares[:, np.newaxis, :]  # [i, y, z]
-            slopes += np.einsum("iy,iyz,iyj,il->yjzl", weighted, pair, rest, x, optimize=True)
-            slopes -= np.einsum("iy,iz,izj,il->yjzl", weighted, shares, rest, x, optimize=True)
-            own = np.diag(weighted.sum(axis=0)) - cross
-            slopes += np.einsum("yz,jl->yjzl", own, np.eye(columns))
-        chosen = slice(int(self.intercept), None)
-        first_category = 1 if k == 2 else 0
-        assert rows.scale is not None
-        value = (effects / n)[first_category:, chosen] / rows.scale
-        units = rows.scale[:, np.newaxis, np.newaxis]
-        jacobian = ((slopes / n)[first_category:, chosen, 1:] / units).reshape(value.size, -1)
-        cov = jacobian @ covariance @ jacobian.T
-        labels = rows.names[chosen]
-        if k > 2:
-            labels = tuple(f"{category}: {name}" for category in self.categories for name in labels)
-        fields: Any = {"labels": labels, "quantity": "average marginal effect"}
-        rule, fields["_people"] = self._rule_of_functions(), self._people
-        return LabeledEstimate(value.ravel(), np.sqrt(np.diag(cov)), self.n, self.guarantee, cov, rule, **fields)
+            d = np.broadcast_to(derivatives if derivatives.ndim == 1 else derivatives[part], x.shape)
+            shares, by_odds = self._shares(x)
+            weighted = shares * weights[part, np.newaxis]
+            own = d @ full.T
+            rest = own - (shares * own).sum(axis=1, keepdims=True)
+            value += (weighted * rest).sum(axis=0)
+            through = by_odds * rest[:, :, np.newaxis] - shares[:, :, np.newaxis] * (shares * rest)[:, np.newaxis, 1:]
+            slopes += np.einsum("i,iyz,ij->yzj", weights[part], through, x, optimize=True)
+            slopes += np.einsum("i,iyz,ij->yzj", weights[part], by_odds, d, optimize=True)
+        return value[self._shown], slopes.reshape(k, -1)[self._shown]
 
     def likelihood_ratio(self, restricted: RandomizedLogit) -> TestResult:
         """Test whether the columns that a smaller model leaves out have no effect.

@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from .. import _check
 from .._typing import AnyArray, Floats
 from ..designs import Sample
 from ..privacy import Guarantee
-from ..results import IntervalRule, LabeledEstimate, Normal, People, StudentT
-from ._prediction import Prediction
+from ..results import Estimate, IntervalRule, LabeledEstimate, Normal, People, StudentT
+from ._covariates import Columns, SmallChange
+from ._prediction import MarginalEffects, Prediction
 from ._rows import Rows
+from ._study import Study
 from ._summary import RegressionSummary, coefficient_table
 
 OBSERVED = "observed information"  # standard errors of a fit without weights and clusters
@@ -47,6 +52,8 @@ class Regression(ABC):
         Their covariance matrix, in the order of the flattened coefficients.
     n : int
         Number of people, without those of weight 0.
+    left_out : int
+        Number of rows of a data frame that a formula has left out, because a value is missing.
     guarantee : privacy.Guarantee
         Guarantee of the reports.
     """
@@ -55,8 +62,12 @@ class Regression(ABC):
     params: Floats
     cov: Floats
     n: int
+    left_out: int
     guarantee: Guarantee
     intercept: bool
+    _columns: Columns
+    _data: Any  # covariates, as `_columns` reads them
+    _weights: Floats | None
     _rows: Rows  # standardized
     _standard: tuple[Floats, Floats]  # coefficients of standardized columns, in which large numbers do not cancel
     _errors: str
@@ -69,12 +80,16 @@ class Regression(ABC):
             "params",
             "cov",
             "n",
+            "left_out",
             "llf",
             "sigma",
             "answers",
             "coefficients",
+            "_columns",
+            "_data",
             "_likelihood",
             "_standard",
+            "_weights",
             "_rows",
             "_errors",
         ):
@@ -141,15 +156,172 @@ class Regression(ABC):
         freedom = [f"{value:.4g}" for value in (np.min(self._freedom), np.max(self._freedom))]
         if not np.isinf(self._freedom).all():
             kind += f", t with {' to '.join(dict.fromkeys(freedom))} degrees of freedom"
-        return RegressionSummary(table, (f"n = {self.n:,}, {kind}", *self._notes()))
+        left_out = f"{self.left_out:,} rows with missing values are left out, " if self.left_out else ""
+        return RegressionSummary(table, (f"n = {self.n:,}, {left_out}{kind}", *self._notes()))
 
     @abstractmethod
     def _notes(self) -> list[str]:
         """Return lines about the model for its summary."""
 
+    # Functions of the coefficients --------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def predict(self, X: Any) -> Estimate[Any]:  # noqa: N803
+        """Return the predictions for people with given covariates."""
+
+    @abstractmethod
+    def _average(self, rows: Rows, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
+        """Return the mean of the predictions for standardized rows, and its derivatives by the standardized coefficients.
+
+        Parameters
+        ----------
+        rows : Rows
+        weights : ndarray, shape (n,)
+            With sum 1.
+
+        Returns
+        -------
+        value : ndarray, shape (numbers,)
+        slopes : ndarray, shape (numbers, coefficients)
+        """
+
+    @abstractmethod
+    def _average_slope(self, rows: Rows, derivatives: Floats, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
+        """Return the mean derivative of the predictions by a covariate, and its derivatives by the coefficients.
+
+        `derivatives` are those of the standardized columns, of shape (columns,) or (n, columns), with the intercept. The rest
+        is as for `_average`.
+        """
+
+    def _prefixes(self) -> tuple[str, ...]:
+        """Return what is put before the label of an effect, for each number that `_average` returns."""
+        return ("",)
+
+    def contrast(
+        self,
+        a: Any,
+        b: Any,
+        *,
+        average: bool = True,
+        ratio: bool = False,
+        weights: ArrayLike | None = None,
+    ) -> LabeledEstimate:
+        """Compare the predictions for two sets of covariates: a first difference, or a ratio.
+
+        Parameters
+        ----------
+        a, b : mapping of a covariate to one value; or array_like or data frame, as for `predict`
+            Values such as ``{"female": True}`` are those of all people of the fit, whose other covariates stay what they are.
+        average : bool, default True
+            Whether the means over the rows are compared; else the rows one by one.
+        ratio : bool, default False
+            Whether the result is the quotient of a and b, and not the difference a - b.
+        weights : array_like of float, shape (n,), optional
+            Weights >= 0 of the rows in a mean; for people of the fit, their weights in the fit are the default.
+
+        Returns
+        -------
+        contrast : LabeledEstimate
+            With the standard error of the delta method, by the covariance of the coefficients, and Fieller's limits for a
+            ratio. It equals ``predict(a, average=True) - predict(b, average=True)``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a or b do not have the columns of `fit` or have unequal numbers of rows; if `weights` are no such numbers.
+        """
+        return self._contrast((a, {}), (b, {}), average, ratio, weights)
+
+    def _contrast(
+        self, a: tuple[Any, dict[str, Any]], b: tuple[Any, dict[str, Any]], average: bool, ratio: bool, weights: Any
+    ) -> LabeledEstimate:
+        """Return a difference or ratio of two predictions, each of covariates and further arguments."""
+        given: dict[str, Any] = {}
+        if _check.flag("average", average):
+            if weights is None and _is_values(a[0]) and _is_values(b[0]):
+                weights = self._weights
+            given = {"average": True, "weights": weights}
+        elif weights is not None:
+            raise ValueError("weights must be None unless average=True")
+        predict: Any = self.predict
+        first, second = (predict(self._people_with(x), **given, **more) for x, more in (a, b))
+        found: LabeledEstimate = first / second if _check.flag("ratio", ratio) else first - second
+        return found
+
+    def _people_with(self, x: Any) -> Any:
+        """Return covariates; if only values are given, those of the people of the fit with these values."""
+        return self._columns.replaced(self._data, x) if _is_values(x) else x
+
+    def marginal_effects(self) -> MarginalEffects:
+        """Return the average marginal effects: how much the prediction rises per unit of a covariate.
+
+        Returns
+        -------
+        effects : MarginalEffects
+            A mean over the people, with their weights, for every covariate but the intercept. For numbers it is the mean
+            derivative; in a formula that by the column of the data frame, through all terms with it, such as ``I(age**2)`` and
+            ``age:female``. For categories it is the mean difference from the first one, and for a column of booleans of a data
+            frame that of true from false. Standard errors are by the delta method.
+
+        Raises
+        ------
+        ValueError
+            If a term of a formula is no smooth function of a number, such as ``I(age > 40)``.
+        """
+        return self._effects()
+
+    def _effects(self, **at: Any) -> MarginalEffects:
+        """Return the average marginal effects where `at` says more than the covariates."""
+        rows = self._rows
+        assert rows.scale is not None
+        weights = np.ones(len(rows)) if self._weights is None else self._weights
+        weights = weights / weights.sum()
+        labels = []
+        found: list[tuple[Floats, Floats]] = []
+        for change in self._columns.changes(self._data):
+            labels.append(change.label)
+            if isinstance(change, SmallChange):
+                unit = change.derivatives / rows.scale
+                if rows.intercept:
+                    unit = np.concatenate([np.zeros((*unit.shape[:-1], 1)), unit], axis=-1)
+                found.append(self._average_slope(rows, unit, weights, **at))
+                continue
+            after, before = (self._average(part.like(rows), weights, **at) for part in (change.after, change.before))
+            found.append((after[0] - before[0], after[1] - before[1]))
+        prefixes = self._prefixes()
+        value = np.stack([part[0] for part in found], axis=1) if found else np.empty((len(prefixes), 0))
+        width = len(self._standard[1])
+        slopes = np.stack([part[1] for part in found], axis=1) if found else np.empty((len(prefixes), 0, width))
+        slopes = slopes.reshape(value.size, width)
+        cov = slopes @ self._standard[1] @ slopes.T
+        rule = self._rule_of_functions()
+        fields: Any = {"labels": tuple(f"{prefix}{label}" for prefix in prefixes for label in labels)}
+        fields |= {"quantity": "average marginal effect", "_people": self._people}
+        stderr = np.sqrt(np.maximum(np.diag(cov), 0))
+        return MarginalEffects(value.ravel(), stderr, self.n, self.guarantee, cov, rule, **fields)
+
+    def _mean_weights(self, weights: ArrayLike | None, average: bool, n: int) -> Floats | None:
+        """Return the weights of n rows in a mean, with sum 1; None if there is no mean."""
+        if not _check.flag("average", average):
+            if weights is not None:
+                raise ValueError(
+                    "weights must be None unless average=True: they do not change the prediction of one person"
+                )
+            return None
+        given = np.ones(n) if weights is None else _check.weights(weights, n)
+        return np.asarray(given / given.sum())
+
+    def _learn(self, study: Study, weights: Floats | None) -> None:
+        """Keep what later methods need of the people of the fit."""
+        self._columns, self._data = study.columns, study.data
+        self._weights = weights
+        self.left_out = study.left_out
+
     def _read(self, X: Any) -> Rows:  # noqa: N803
         """Return covariates with the columns of the fitted ones, standardized as these."""
-        rows, fitted = Rows.of(X, self.intercept), self._rows
-        if len(rows.names) != len(fitted.names) or (hasattr(X, "columns") and rows.names != fitted.names):
-            raise ValueError(f"X must have the columns {', '.join(fitted.names)}, got {', '.join(rows.names)}")
-        return rows.like(fitted)
+        return self._columns.rows(X).like(self._rows)
+
+
+def _is_values(x: Any) -> bool:
+    """Return whether an argument is a mapping of covariates to one value each."""
+    return isinstance(x, Mapping) and all(np.ndim(value) == 0 for value in x.values())

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..results import Estimate, Fieller, LabeledEstimate, require_alike
+from ._summary import RegressionSummary, coefficient_table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,6 +29,7 @@ class Prediction(Estimate[Any]):
 
     slopes: Floats = field(kw_only=True)
     coefficients: Floats = field(kw_only=True)
+    _table: Any = field(default=None, kw_only=True, compare=False)
 
     def __sub__(self, other: object) -> LabeledEstimate:
         """Return the difference of two predictions, of the same fit or of fits of different people."""
@@ -75,6 +77,44 @@ class Prediction(Estimate[Any]):
             "quantity": f"{kind} of predictions",
             "_people": self._people,
         }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginalEffects(LabeledEstimate):
+    """Average marginal effects of the covariates of a regression.
+
+    They are made by `marginal_effects` of a regression, and are an estimate with `labels`, `interval`, `test` and `plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import analysis, designs
+    >>> x, reports = np.arange(400) % 2, np.arange(400) % 3 == 0
+    >>> effects = analysis.RandomizedLogit(designs.warner(0.8)).fit(x[:, None], reports).marginal_effects()
+    >>> effects.labels, effects.summary().table["name"]
+    (('x1',), ['x1'])
+    """
+
+    def summary(self, confidence: float = 0.95) -> RegressionSummary:
+        """Return the effects as a table that can be printed, with a test of 0.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level of the limits, in (0, 1).
+        """
+        notes = (f"n = {self.n:,}, {100 * confidence:g} % intervals, {self.quantity}s",)
+        return RegressionSummary(coefficient_table(self, confidence), notes)
+
+    def to_frame(self, confidence: float = 0.95) -> Any:
+        """Return the table of `summary` as a pandas DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        return self.summary(confidence).to_frame()
 
 
 def _variances(slopes: Floats, cov: Floats) -> Floats:

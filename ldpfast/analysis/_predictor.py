@@ -21,8 +21,10 @@ from ._likelihood import Likelihood
 from ._maximum import LikelihoodSums, maximum
 from ._mixture import Mixture
 from ._model import MAX_STDERR, OBSERVED, Regression, freedom_of, people_of
+from ._prediction import MarginalEffects
 from ._rows import Rows
 from ._sandwich import squared_scores
+from ._study import Study, study_of_arrays, study_of_formula
 
 FAMILIES = ("linear", "normal", "logit")
 LEAST_ERROR = 1e-3  # standard deviation of a linear model where the search starts, for outcomes of variance 1
@@ -109,20 +111,25 @@ class RandomizedPredictor(Regression):
     def fit(
         self,
         X: Any,  # noqa: N803
-        reports: ArrayLike,
-        outcome: ArrayLike,
+        reports: Any = None,
+        outcome: ArrayLike | None = None,
         *,
-        weights: ArrayLike | None = None,
+        data: Any = None,
+        answer: ArrayLike | str | None = None,
+        weights: ArrayLike | str | None = None,
         clusters: Any = None,
     ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X, reports, weights, clusters
-            As for `RandomizedLogit.fit`.
+        X, reports, data, weights, clusters
+            As for `RandomizedLogit.fit`. A formula has the outcome before ~, such as ``"trust ~ age + female"`` or
+            ``"log(income) ~ age"``, and known covariates after it.
         outcome : array_like, shape (n,)
-            Known outcomes, which are not randomized.
+            Known outcomes, which are not randomized, unless there is a formula.
+        answer : str or array_like, optional
+            With a formula, the column of the randomized answers, whose effect is added to the formula.
 
         Returns
         -------
@@ -133,13 +140,12 @@ class RandomizedPredictor(Regression):
         TypeError, ValueError
             As for `RandomizedLogit.fit`; if `outcome` does not have one finite number per row, or does not vary.
         """
-        given = {"X": X, "reports": reports, "outcome": outcome, "weights": weights, "clusters": clusters}
-        require_one_index(given)
-        rows = Rows.of(X, self.intercept)
-        likelihood = self._answers.likelihood(rows, reports, weights)
-        y, center, unit = self._outcome(outcome, len(rows))
+        study = self._study(X, reports, outcome, data, answer, {"weights": weights, "clusters": clusters})
+        rows, weights = study.rows, study.given["weights"]
+        likelihood = self._answers.likelihood(rows, study.given["reports"], weights)
+        y, center, unit = self._outcome(study.given["outcome"], len(rows), rows.intercept)
         classes, columns = likelihood.shape
-        numbers = read_clusters(clusters, len(rows), columns + classes + 1, likelihood.weights)
+        numbers = read_clusters(study.given["clusters"], len(rows), columns + classes + 1, likelihood.weights)
         sample = Sample.of(len(rows), likelihood.weights, numbers)
         # The likelihood is maximized for standardized rows and outcomes; `own` is the linear map of the parameters back to the
         # units of the columns and of the outcome, which also transforms their covariance.
@@ -149,6 +155,7 @@ class RandomizedPredictor(Regression):
         if self.family == "linear":
             self._fit_moments(likelihood, (y - center) / unit, center, unit, numbers, sample)
             self.names = names
+            self._learn(study, likelihood.weights)
             return self
         linear = self.family == "normal"
         mixture = Mixture(likelihood, (y - center) / unit, linear)
@@ -168,7 +175,7 @@ class RandomizedPredictor(Regression):
         own[first:, first:] = np.kron(np.eye(classes), standard.to_units)
         own[outcomes] *= unit
         values, whole = own @ params, np.asarray(own @ cov @ own.T, np.float64)
-        if self.intercept:
+        if rows.intercept:
             values[0] += center
         self.params, self.cov = values[outcomes], whole[outcomes, outcomes]
         if linear:
@@ -186,9 +193,24 @@ class RandomizedPredictor(Regression):
             values[first:], np.sqrt(np.diag(part)), self.n, self.guarantee, part, self._rule_of_functions(), **fields
         )
         standardized = params[outcomes] * unit
-        standardized[0] += center if self.intercept else 0.0
+        standardized[0] += center if rows.intercept else 0.0
         self._rows, self._standard = standard, (standardized, cov[outcomes, outcomes] * unit**2)
+        self._learn(study, likelihood.weights)
         return self
+
+    def _study(self, x: Any, reports: Any, outcome: Any, data: Any, answer: Any, people: dict[str, Any]) -> Study:
+        """Return the people of a fit from its arguments."""
+        if not isinstance(x, str):
+            if answer is not None:
+                raise TypeError("answer must be None unless the first argument is a formula: give reports")
+            people = {"reports": reports, "outcome": outcome, **people}
+            return study_of_arrays(x, data, self.intercept, people, ("reports", "outcome"))
+        if answer is None or outcome is not None:
+            raise TypeError(
+                "answer must name the column of the randomized answers, and outcome be None, with a formula"
+            )
+        people = {"reports": answer, **people}
+        return study_of_formula(x, reports, data, self.intercept, people, "outcome", computed=True)
 
     def _fit_moments(
         self, likelihood: Likelihood, y: Floats, center: float, unit: float, clusters: AnyArray | None, sample: Sample
@@ -206,7 +228,7 @@ class RandomizedPredictor(Regression):
         own[:columns, :columns] = likelihood.rows.to_units
         self.params, self.cov = unit * own @ params, np.asarray(unit**2 * own @ cov @ own.T, np.float64)
         standardized = params * unit
-        if self.intercept:
+        if likelihood.rows.intercept:
             self.params[0] += center
             standardized[0] += center
         self.n = sample.n
@@ -215,7 +237,7 @@ class RandomizedPredictor(Regression):
         self._errors = "heteroscedasticity-consistent (HC1)" if clusters is None else "sandwich of clusters"
         self._freedom, self._people = freedom_of(sample, len(params)), people_of(likelihood.codes)
 
-    def _outcome(self, outcome: ArrayLike, n: int) -> tuple[Floats, float, float]:
+    def _outcome(self, outcome: ArrayLike, n: int, intercept: bool) -> tuple[Floats, float, float]:
         """Return outcomes, and what is subtracted from them and by what they are then divided in the search."""
         given = _check.array("outcome", outcome)
         y = _check.numbers("outcome", given.astype(np.float64) if given.dtype == np.bool_ else given)
@@ -226,7 +248,7 @@ class RandomizedPredictor(Regression):
                 raise ValueError(f"outcome must be 0 and 1 for a logit model, got {y[~np.isin(y, (0, 1))][0]:g}")
             center, unit = 0.0, 1.0
         else:
-            center = float(y.mean()) if self.intercept else 0.0
+            center = float(y.mean()) if intercept else 0.0
             unit = float(np.sqrt(np.mean((y - center) ** 2)))
         if (y == y[0]).all():
             raise ValueError(f"outcome must not be the same for all people, got {y[0]:g}")
@@ -275,38 +297,150 @@ class RandomizedPredictor(Regression):
             start[-gamma.size :] = gamma.ravel()
             yield start
 
-    def predict(self, X: Any, answer: Any) -> Estimate[Floats]:  # noqa: N803
+    def predict(
+        self,
+        X: Any,  # noqa: N803
+        answer: Any = None,
+        *,
+        average: bool = False,
+        weights: ArrayLike | None = None,
+    ) -> Estimate[Any]:
         """Return the predicted mean of the outcome for people with given covariates and a given true answer.
 
         Parameters
         ----------
-        X : array_like of shape (n, columns), or data frame
+        X, average, weights
+            As for `RandomizedLogit.predict`.
         answer : object
             One of `categories`.
 
         Returns
         -------
         mean : Estimate
-            Of shape (n,), with standard errors by the delta method, which differences and ratios of predictions of one fit have
-            as well.
+            Of shape (n,), or a number with `average`, with standard errors by the delta method, which differences and ratios of
+            predictions of one fit have as well.
 
         Raises
         ------
         TypeError, ValueError
             If X does not have the columns of `fit`, or `answer` is not a category.
         """
+        place = self._place(answer)
+        require_one_index({"X": X, "weights": weights})
+        rows = self._read(X)
+        w = self._mean_weights(weights, average, len(rows))
+        span: Any = {"_span": SHARES} if self.family == "logit" else {}
+        if w is not None:
+            value, slopes = self._average(rows, w, place=place)
+            return self._prediction(value[0], slopes, _table=X, **span)
+        return self._prediction(*self._means(rows.block(slice(None)), place), _table=X, **span)
+
+    def contrast(
+        self,
+        a: Any,
+        b: Any,
+        *,
+        answer: Any = None,
+        average: bool = True,
+        ratio: bool = False,
+        weights: ArrayLike | None = None,
+    ) -> LabeledEstimate:
+        """Compare the predictions for two sets of covariates, or for two true answers.
+
+        Parameters
+        ----------
+        a, b, average, ratio, weights
+            As for `RandomizedLogit.contrast`.
+        answer : object, or pair of these
+            True answer of the people, one of `categories`; or those of a and of b, which differ.
+
+        Returns
+        -------
+        contrast : LabeledEstimate
+            As for `RandomizedLogit.contrast`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `RandomizedLogit.contrast`; if `answer` is not such a category or pair.
+        """
+        pair = answer if isinstance(answer, tuple) and answer not in self.categories else (answer, answer)
+        if len(pair) != 2:
+            raise ValueError(f"answer must be a category or a pair of categories, got {answer!r}")
+        first, second = ({"answer": one} for one in pair)
+        return self._contrast((a, first), (b, second), average, ratio, weights)
+
+    def marginal_effects(self, answer: Any = None) -> MarginalEffects:
+        """Return the average marginal effects of the known covariates on the outcome, for people with a given true answer.
+
+        Parameters
+        ----------
+        answer : object
+            One of `categories`, for the family "logit". The effects on the other families do not depend on it.
+
+        Returns
+        -------
+        effects : MarginalEffects
+            As for `RandomizedLogit.marginal_effects`. The effect of the answer itself is a `contrast`.
+
+        Raises
+        ------
+        ValueError
+            If `answer` is not such a category; as for `RandomizedLogit.marginal_effects`.
+        """
+        is_needed = self.family == "logit" or answer is not None
+        return self._effects(place=self._place(answer) if is_needed else 0)
+
+    def _place(self, answer: Any) -> int:
+        """Return the place of a category.
+
+        Raises
+        ------
+        ValueError
+            If it is none.
+        """
         if answer not in self.categories:
             raise ValueError(f"answer must be one of {', '.join(map(repr, self.categories))}, got {answer!r}")
-        params, place = self._standard[0], self.categories.index(answer)
-        x = self._read(X).block(slice(None))
-        inside = np.column_stack(
-            [x, np.broadcast_to(np.eye(len(self.categories))[place, 1:], (len(x), len(self.categories) - 1))]
-        )
-        eta = inside @ params
+        return self.categories.index(answer)
+
+    def _inside(self, x: Floats, place: int) -> Floats:
+        """Return covariates with the indicators of a category."""
+        k = len(self.categories)
+        return np.column_stack([x, np.broadcast_to(np.eye(k)[place, 1:], (len(x), k - 1))])
+
+    def _means(self, x: Floats, place: int) -> tuple[Floats, Floats]:
+        """Return the mean outcomes of people with a true answer, and their derivatives by the coefficients."""
+        inside = self._inside(x, place)
+        eta = inside @ self._standard[0]
         if self.family != "logit":
-            return self._prediction(eta, inside)
+            return eta, inside
         share = np.exp(-np.logaddexp(0, -eta))
-        return self._prediction(share, inside * (share * (1 - share))[:, np.newaxis], _span=SHARES)
+        return share, inside * (share * (1 - share))[:, np.newaxis]
+
+    def _average(self, rows: Rows, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
+        value, slopes = np.zeros(1), np.zeros((1, len(self._standard[0])))
+        for part in rows.parts():
+            means, by_params = self._means(rows.block(part), at["place"])
+            value += weights[part] @ means
+            slopes += weights[part] @ by_params
+        return value, slopes
+
+    def _average_slope(self, rows: Rows, derivatives: Floats, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
+        value, slopes = np.zeros(1), np.zeros((1, len(self._standard[0])))
+        for part in rows.parts():
+            x = rows.block(part)
+            d = np.broadcast_to(derivatives if derivatives.ndim == 1 else derivatives[part], x.shape)
+            moved = np.column_stack([d, np.zeros((len(x), len(self.categories) - 1))])
+            own, w = moved @ self._standard[0], weights[part]
+            if self.family == "logit":
+                inside = self._inside(x, at["place"])
+                share = np.exp(-np.logaddexp(0, -inside @ self._standard[0]))
+                spread = share * (1 - share)
+                slopes += (w * spread * (1 - 2 * share) * own) @ inside
+                w = w * spread
+            value += w @ own
+            slopes += w @ moved
+        return value, slopes
 
     def _notes(self) -> list[str]:
         spread = f", sigma = {self.sigma:.6g}" if self.family == "normal" else ""

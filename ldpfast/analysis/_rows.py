@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _check, _objects
+from .. import _check
 from .._typing import AnyArray, Floats
 
 CONST = "const"  # name of the column of ones
@@ -38,25 +38,28 @@ class Rows:
     scale: Floats | None = None
 
     @classmethod
-    def of(cls, x: Any, intercept: bool) -> Rows:
-        """Return the rows of an array or of a data frame.
+    def of(cls, x: Any, intercept: bool, names: tuple[str, ...] | None = None) -> Rows:
+        """Return the rows of an array.
+
+        Parameters
+        ----------
+        x : array_like, shape (n, columns)
+        intercept : bool
+        names : tuple of str, optional
+            Names of the columns; x1, x2, ... by default.
 
         Raises
         ------
         TypeError, ValueError
             If they are not finite numbers in rows.
         """
-        if hasattr(x, "columns"):
-            listed = [*map(str, x.columns)]
-            parts = [_column(name, x[label]) for name, label in zip(listed, x.columns, strict=True)]
-            values = np.column_stack(parts) if parts else np.empty((len(x), 0))
-        else:
-            if isinstance(x, np.ma.MaskedArray):
-                raise TypeError("X must not be a masked array: leave out rows with missing values")
-            plain = _check.array("X", x)
-            plain = plain.astype(np.float64) if plain.dtype == np.bool_ else plain
-            values = np.asarray(_check.floats("X", plain))
-            listed = [f"x{place + 1}" for place in range(values.shape[1] if values.ndim == 2 else 0)]
+        if isinstance(x, np.ma.MaskedArray):
+            raise TypeError("X must not be a masked array: leave out rows with missing values")
+        plain = _check.array("X", x)
+        plain = plain.astype(np.float64) if plain.dtype == np.bool_ else plain
+        values = np.asarray(_check.floats("X", plain))
+        columns = values.shape[1] if values.ndim == 2 else 0
+        listed = names if names is not None else tuple(f"x{place + 1}" for place in range(columns))
         if values.ndim != 2 or not len(values) or not values.shape[1] + intercept:
             raise ValueError(f"X must have shape (n, columns) with n >= 1, got shape {values.shape}")
         finite = np.ones(values.shape[1], np.bool_)
@@ -141,18 +144,3 @@ class Rows:
         matrix = np.eye(size)
         matrix[1:, 1:], matrix[0, 1:] = slopes, -self.shift / self.scale
         return matrix
-
-
-def _column(name: str, values: Any) -> Floats:
-    """Return a column of a data frame as numbers; False and True are 0 and 1."""
-    kind = str(getattr(values, "dtype", ""))
-    found = np.asarray(values)
-    if kind == "category":  # also one of numbers, which has no order
-        found = found.astype(str)
-    found = _objects.typed(f"X, column {name!r},", found)
-    if found.dtype.kind not in "buif":
-        raise TypeError(
-            f"X must hold numbers without missing values, column {name!r} has dtype {getattr(values, 'dtype', found.dtype)}: "
-            "make a column of 0 and 1 for each category but one"
-        )
-    return found.astype(np.float64)

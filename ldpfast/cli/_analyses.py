@@ -14,13 +14,13 @@ from typing import Any
 from .. import _check
 from .._extras import command, optional
 from ..analysis import RandomizedLogit
+from ..analysis._formula import Formula, shown_name
 from ..analysis._rows import CONST
 from ..analysis._summary import coefficient_table
 from ..designs import Design
 from ..designs._binary import NAMED, named_design
 from ..files import STDIN, require_regular
 from ..results import Estimate
-from ._formula import Formula, shown_name
 
 INTERCEPT = "Intercept"  # of formulas
 READERS = {  # functions of pandas
@@ -129,7 +129,7 @@ def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
     frame = _frame(arguments.file)
     chosen = {name: getattr(arguments, name) for name in ("outcome", "by", "weights", "clusters")}
     used = [name for name in chosen.values() if name is not None]
-    formula = None if arguments.formula is None else Formula.of(arguments.formula, list(frame.columns))
+    formula = None if arguments.formula is None else Formula.of(arguments.formula, list(frame.columns), "--formula")
     inside = [] if formula is None else sorted(formula.names)
     # The names of columns are checked first, then what the formula holds, then missing values; incomplete rows are left out
     # last.

@@ -89,14 +89,14 @@ def names_with_results(module: ModuleType) -> list[str]:
 
 
 def regressions() -> list[Any]:
-    """Return fitted regressions, a summary, and counts for quantiles."""
+    """Return fitted regressions, a summary, effects, and counts for quantiles."""
     x, mechanism = np.arange(400) % 2, mechanisms.SignBit(0, 1, 1.0)
     logit = analysis.RandomizedLogit(designs.warner(0.8)).fit(x[:, np.newaxis], np.arange(400) % 3 == 0)
     linear = analysis.RandomizedLinear(mechanism).fit(x[:, np.newaxis], mechanism.privatize(x, rng=1))
     predictor = analysis.RandomizedPredictor(designs.warner(0.8))
     predictor.fit(x[:, np.newaxis], np.arange(400) % 3 == 0, np.sin(np.arange(400)))
     counted = estimation.ConditionalQuantiles([0.5]).update(np.arange(400) % 2, np.arange(400) % 3 == 0, rates=0.2)
-    return [logit, linear, logit.summary(), predictor, counted]
+    return [logit, linear, logit.summary(), logit.marginal_effects(), predictor, counted]
 
 
 # Abstract bases, protocols and warnings: nobody makes an instance of them to look at it.

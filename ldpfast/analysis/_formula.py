@@ -1,9 +1,10 @@
-"""Formulas of covariates, whose columns can have any name: with dots, as in R, or that of a function, such as C."""
+"""Formulas of models, whose columns can have any name: with dots, as in R, or that of a function, such as C."""
 
 from __future__ import annotations
 
 import keyword
 import re
+import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,14 +37,17 @@ class Formula:
         The formula with the other names.
     columns : dict
         The columns that it needs by their other names, and names in it that are neither columns nor functions.
+    argument : str
+        Name of the argument, for error messages.
     """
 
     text: str
     code: str
     columns: Mapping[str, str]
+    argument: str = "formula"
 
     @classmethod
-    def of(cls, text: str, columns: Collection[Any]) -> Formula:
+    def of(cls, text: str, columns: Collection[Any], argument: str = "formula") -> Formula:
         """Return a formula for a table with some columns.
 
         A column is written as its name, in backquotes, or as ``Q("name")``. A name before a parenthesis is a function, and one
@@ -79,7 +83,7 @@ class Formula:
             return token[0] if is_called or head in functions else other(name) + after
 
         code = TOKENS.sub(replaced, text)
-        formula = cls(text, code, {alias: name for name, alias in used.items()})
+        formula = cls(text, code, {alias: name for name, alias in used.items()}, argument)
         formula._parsed()
         return formula
 
@@ -98,7 +102,25 @@ class Formula:
         ValueError
             If they cannot be computed.
         """
+        return self.computed(rows).rename(columns=self.restored)
+
+    def computed(self, rows: Any, spec: Any = None) -> Any:
+        """Return the model matrix of rows without missing values, with the names of `code`.
+
+        Parameters
+        ----------
+        rows : DataFrame
+        spec : formulaic.ModelSpec, optional
+            That of the matrix of other rows, whose categories, means and so on are used.
+
+        Raises
+        ------
+        ValueError
+            If it cannot be computed, or a category is not one of the other rows.
+        """
         pandas = optional("pandas", "analysis")
+        what = self._parsed() if spec is None else spec
+        mismatch = optional("formulaic.errors", "analysis").DataMismatchWarning
         data = {}
         for alias, name in self.columns.items():
             column = rows[name]
@@ -106,31 +128,47 @@ class Formula:
                 column = pandas.Series(_objects.typed(str(name), column.to_numpy()), column.index)
             data[alias] = column
         try:
-            found = self._parsed().get_model_matrix(pandas.DataFrame(data, rows.index), context={}, na_action="raise")
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", mismatch)  # an unknown category
+                return what.get_model_matrix(pandas.DataFrame(data, rows.index), context={}, na_action="raise")
         except Exception as error:  # a formula is code, which can raise any error
             raise ValueError(
-                f"--formula must be computable from the columns, got {self.text!r}: {self._restored(str(error))}"
+                f"{self.argument} must be computable from the columns, got {self.text!r}: {self.restored(str(error))}"
             ) from None
-        return found.rename(columns=self._restored)
 
     def _parsed(self) -> Any:
         formulaic = optional("formulaic", "analysis")
         try:
             formula = formulaic.Formula(self.code)
         except Exception as error:
-            fault = self._restored(str(error).splitlines()[0])
+            fault = self.restored(str(error).splitlines()[0])
             raise ValueError(
-                f"--formula must be covariates joined by +, such as age + female, got {self.text!r}: {fault}"
+                f"{self.argument} must be covariates joined by +, such as age + female, got {self.text!r}: {fault}"
             ) from None
         if "~" in self.code or "|" in self.code:
-            raise ValueError(f"--formula must hold covariates only, without ~ and |, got {self.text!r}")
+            raise ValueError(f"{self.argument} must hold covariates only, without ~ and |, got {self.text!r}")
         return formula
 
-    def _restored(self, text: str) -> str:
+    def restored(self, text: str) -> str:
         """Return a text with the names of the columns."""
         for alias, name in self.columns.items():
             text = text.replace(alias, shown_name(name))
         return text
+
+
+def sides_of(text: str) -> tuple[str | None, str]:
+    """Return the outcome and the covariates of a formula, as texts; None if it has no outcome.
+
+    Raises
+    ------
+    ValueError
+        If it has more than two sides.
+    """
+    blank = TOKENS.sub(lambda token: "_" * len(token[0]), text)
+    if blank.count("~") > 1:
+        raise ValueError(f"formula must have one outcome, such as answer ~ age + female, got {text!r}")
+    place = blank.find("~")
+    return (None, text) if place < 0 else (text[:place].strip(), text[place + 1 :].strip())
 
 
 def shown_name(name: Any) -> str:
