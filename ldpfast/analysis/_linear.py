@@ -14,7 +14,7 @@ from ..designs import Sample, read_clusters
 from ..mechanisms import Mechanism
 from ..results import Estimate
 from ._leverage import jackknife_covariance
-from ._model import Regression, freedom_of, people_of
+from ._model import Regression, freedom_of, people_of, read_cov_type
 from ._rows import Rows
 from ._sandwich import squared_scores
 from ._study import study_of_arrays, study_of_formula
@@ -83,6 +83,7 @@ class RandomizedLinear(Regression):
         data: Any = None,
         weights: ArrayLike | str | None = None,
         clusters: Any = None,
+        cov_type: str | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -92,6 +93,9 @@ class RandomizedLinear(Regression):
             As for `RandomizedLogit.fit`. A formula has the column of the reports before ~.
         reports : array_like, shape (n,); or data frame
             Reports of the mechanism. With a formula its data, if `data` is not given.
+        cov_type : {"HC1", "HC3", "cluster"}, optional
+            Kind of the covariance matrix: that with the factor n / (n - columns), that with the leverage of each row, which is
+            the default, or that of clusters, the default with these.
 
         Returns
         -------
@@ -140,18 +144,19 @@ class RandomizedLinear(Regression):
             params, bread = (np.asarray(x, np.float64) for x in (np.linalg.solve(gram, right), np.linalg.inv(gram)))
         except np.linalg.LinAlgError:
             raise ValueError("X must have linearly independent columns among the rows with positive weights") from None
-        if numbers is None:
-            errors = "heteroscedasticity-consistent (HC3)"
+        kind = read_cov_type(cov_type, "HC3", ("HC1", "HC3"), weights, numbers)
+        if kind == "HC3":
             cov, freedom = jackknife_covariance(rows, w, lambda part, x: decoded[part] - x @ params, bread)
         else:
             blocks = ((part, rows.block(part)) for part in rows.parts())
             scores = ((part, x * (w[part] * (decoded[part] - x @ params))[:, np.newaxis]) for part, x in blocks)
-            errors, freedom = "sandwich of clusters", np.asarray(freedom_of(sample, size))
-            cov = bread @ squared_scores(scores, size, numbers) @ bread * ((people - 1) / (people - size))
+            freedom = np.asarray(freedom_of(sample, size))
+            factor = (people - (kind == "cluster")) / (people - size)
+            cov = bread @ squared_scores(scores, size, numbers) @ bread * factor
         units = rows.to_units
         self.names = rows.names
         self.n = people
-        self._errors = errors
+        self.cov_type = kind
         self._freedom = freedom
         self.params, self.cov = np.asarray(units @ params, np.float64), np.asarray(units @ cov @ units.T, np.float64)
         self._rows = rows

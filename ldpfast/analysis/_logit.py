@@ -17,7 +17,7 @@ from ..results import SHARES, Estimate, TestResult
 from ._answer_design import AnswerDesign
 from ._likelihood import Likelihood
 from ._maximum import maximum
-from ._model import MAX_STDERR, OBSERVED, Regression, freedom_of, people_of
+from ._model import MAX_STDERR, Regression, freedom_of, people_of, read_cov_type
 from ._profile import profile_limits
 from ._rows import CONST, Rows
 from ._sandwich import squared_scores
@@ -103,6 +103,7 @@ class RandomizedLogit(Regression):
         data: Any = None,
         weights: ArrayLike | str | None = None,
         clusters: Any = None,
+        cov_type: str | None = None,
     ) -> Self:
         """Fit the model to a formula and a data frame, or to covariates and reports.
 
@@ -122,6 +123,10 @@ class RandomizedLogit(Regression):
             sample, and do not count in `n`. With a formula, a text is the name of a column.
         clusters : array_like, shape (n,), or str, optional
             Clusters of people whose answers are related, such as villages; more with positive weights than coefficients.
+        cov_type : {"nonrobust", "linearized", "HC1", "HC3", "cluster"}, optional
+            Kind of the covariance matrix: the inverse of the observed information, which is the default; the sandwich, the
+            default with `weights`; the same with the factor n / (n - columns), or with the scores of people divided by one less
+            their leverage; the sandwich of clusters, the default with these.
 
         Returns
         -------
@@ -183,14 +188,19 @@ class RandomizedLogit(Regression):
         # The likelihood is maximized for standardized columns. Weights or clusters replace the inverse of the information by a
         # sandwich; coefficients and covariance then return to the units of the columns.
         params, bread, llf = self._maximum(likelihood, names)
-        if weights is None and numbers is None:
+        kind = read_cov_type(
+            cov_type, "nonrobust", ("nonrobust", "linearized", "HC1", "HC3"), given["weights"], numbers
+        )
+        freedom = math.inf
+        if kind == "nonrobust":
             cov = bread
-            self._errors = OBSERVED
-            self._freedom = math.inf
         else:
-            self._errors = "sandwich" if numbers is None else "sandwich of clusters"
-            cov = bread @ squared_scores(likelihood.scores(params), params.size, numbers, sample.n) @ bread
-            self._freedom = freedom_of(sample, len(rows.names))
+            scores = likelihood.jackknifed_scores(params, bread) if kind == "HC3" else likelihood.scores(params)
+            counted = sample.n if kind in ("linearized", "cluster") else None
+            cov = bread @ squared_scores(scores, params.size, numbers, counted) @ bread
+            cov *= sample.n / (sample.n - params.size) if kind == "HC1" else 1.0
+            freedom = freedom_of(sample, len(rows.names))
+        self.cov_type, self._freedom = kind, freedom
         units = standard.to_units
         self.names = names
         self.llf = llf
@@ -285,8 +295,10 @@ class RandomizedLogit(Regression):
 
         if _check.choice("method", method, METHODS) == "normal":
             return super().interval(confidence)
-        if self._errors != OBSERVED:
-            raise ValueError('method must be "normal" for a fit with weights or clusters, got "profile"')
+        if self.cov_type != "nonrobust":
+            raise ValueError(
+                'method must be "normal" for a fit with weights or clusters, or another cov_type, got "profile"'
+            )
         checked = _check.probability("confidence", confidence)
         params, cov = self._standard
         own = np.kron(np.eye(len(params)), self._rows.to_units)
@@ -427,7 +439,7 @@ class RandomizedLogit(Regression):
             raise ValueError(
                 "restricted must be fitted to the same reports by the same design, with fewer of the same columns"
             )
-        if {self._errors, restricted._errors} != {OBSERVED}:
+        if not all(part._weights is None and part.cov_type != "cluster" for part in (self, restricted)):
             raise ValueError("restricted and the model must have no weights and no clusters for a test of likelihoods")
         columns = [
             dict(zip(part.rows.names[part.rows.intercept :], part.rows.x.T, strict=True)) for part in (ours, theirs)

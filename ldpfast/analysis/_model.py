@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,13 @@ from ._rows import Rows
 from ._study import Study
 from ._summary import RegressionSummary, coefficient_table
 
-OBSERVED = "observed information"  # standard errors of a fit without weights and clusters
+ERRORS = {  # of the covariance matrix: the texts of summaries
+    "nonrobust": "observed information",
+    "linearized": "sandwich",
+    "HC1": "heteroscedasticity-consistent (HC1)",
+    "HC3": "heteroscedasticity-consistent (HC3)",
+    "cluster": "sandwich of clusters",
+}
 MAX_STDERR = 20.0  # of a coefficient of a standardized column: more is no information about it
 
 
@@ -32,6 +38,36 @@ def freedom_of(sample: Sample, columns: int) -> float:
     They are those of a mean less one for every further column, as in the package survey of R for equal clusters.
     """
     return max(1.0, sample.freedom - (columns - 1))
+
+
+def read_cov_type(cov_type: Any, plain: str, allowed: Collection[str], weights: Any, clusters: Any) -> str:
+    """Return the kind of covariance matrix of a fit.
+
+    Parameters
+    ----------
+    cov_type : str or None
+        The argument.
+    plain : str
+        What None means for a fit without weights and clusters.
+    allowed : collection of str
+        The kinds that the model has, besides "cluster".
+    weights, clusters : object
+        None if there are none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not such a kind, or not one for a fit with weights or clusters.
+    """
+    if cov_type is None:
+        weighted = plain if plain != "nonrobust" else "linearized"
+        return "cluster" if clusters is not None else plain if weights is None else weighted
+    kind = _check.choice("cov_type", cov_type, (*allowed, "cluster"))
+    if (kind == "cluster") != (clusters is not None):
+        raise ValueError(f'cov_type must be "cluster" if there are clusters, and only then, got {kind!r}')
+    if kind == "nonrobust" and weights is not None:
+        raise ValueError('cov_type must be "HC1" or another robust one for a fit with weights, got "nonrobust"')
+    return kind
 
 
 def people_of(reports: AnyArray) -> People:
@@ -52,6 +88,8 @@ class Regression(ABC):
         Their covariance matrix, in the order of the flattened coefficients.
     n : int
         Number of people, without those of weight 0.
+    cov_type : str
+        Kind of the covariance matrix: "nonrobust", "linearized" (that of a sample with weights), "HC1", "HC3" or "cluster".
     left_out : int
         Number of rows of a data frame that a formula has left out, because a value is missing.
     guarantee : privacy.Guarantee
@@ -62,6 +100,7 @@ class Regression(ABC):
     params: Floats
     cov: Floats
     n: int
+    cov_type: str
     left_out: int
     guarantee: Guarantee
     intercept: bool
@@ -70,7 +109,6 @@ class Regression(ABC):
     _weights: Floats | None
     _rows: Rows  # standardized
     _standard: tuple[Floats, Floats]  # coefficients of standardized columns, in which large numbers do not cancel
-    _errors: str
     _people: People
     _freedom: Any = math.inf  # degrees of freedom of the standard errors: a number, or one for each coefficient
 
@@ -91,8 +129,12 @@ class Regression(ABC):
             "_standard",
             "_weights",
             "_rows",
-            "_errors",
-        ):
+            "cov_type",
+            "bse",
+            "pvalues",
+            "aic",
+            "bic",
+        ) and not ("params" in self.__dict__ and name in ("llf", "aic", "bic", "sigma", "answers")):
             raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -103,6 +145,52 @@ class Regression(ABC):
         fields: Any = {"labels": self.names, "quantity": "coefficient"}
         rule, fields["_people"] = self._rule(self._freedom), self._people
         return LabeledEstimate(self.params.ravel(), stderr, self.n, self.guarantee, self.cov, rule, **fields)
+
+    @property
+    def bse(self) -> Floats:
+        """Standard errors of the coefficients, in the order of `names`."""
+        return np.asarray(self.coefficients.stderr)
+
+    @property
+    def pvalues(self) -> Floats:
+        """p-values of the tests that a coefficient is 0, in the order of `names`."""
+        return np.asarray(self.coefficients.test().pvalue)
+
+    def conf_int(self, alpha: float = 0.05) -> Floats:
+        """Return the limits of `interval` as other packages have them.
+
+        Parameters
+        ----------
+        alpha : float, default 0.05
+            Probability that an interval misses its coefficient, in (0, 1).
+
+        Returns
+        -------
+        limits : ndarray, shape (coefficients, 2)
+        """
+        return np.column_stack(self.interval(1 - _check.probability("alpha", alpha)))
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion of a fit by maximum likelihood without weights and clusters."""
+        return self._criterion(2.0)
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's information criterion of a fit by maximum likelihood without weights and clusters."""
+        return self._criterion(math.log(self.n))
+
+    def _criterion(self, penalty: float) -> float:
+        """Return minus twice the log-likelihood, with a penalty for each parameter."""
+        if not hasattr(self, "llf"):
+            raise AttributeError
+        if self._weights is not None or self.cov_type == "cluster":
+            raise ValueError("information criteria must be those of a fit without weights and clusters")
+        return penalty * self._parameters() - 2 * float(self.__dict__["llf"])
+
+    def _parameters(self) -> int:
+        """Return the number of parameters of the likelihood."""
+        return int(np.size(self.params))
 
     @staticmethod
     def _rule(freedom: Any) -> IntervalRule:
@@ -152,7 +240,7 @@ class Regression(ABC):
             Confidence level of the limits, in (0, 1).
         """
         table = coefficient_table(self.coefficients, confidence)
-        kind = f"{100 * confidence:g} % intervals, standard errors: {self._errors}"
+        kind = f"{100 * confidence:g} % intervals, standard errors: {ERRORS[self.cov_type]}"
         freedom = [f"{value:.4g}" for value in (np.min(self._freedom), np.max(self._freedom))]
         if not np.isinf(self._freedom).all():
             kind += f", t with {' to '.join(dict.fromkeys(freedom))} degrees of freedom"

@@ -20,7 +20,7 @@ from ._least_squares import least_squares
 from ._likelihood import Likelihood
 from ._maximum import LikelihoodSums, maximum
 from ._mixture import Mixture
-from ._model import MAX_STDERR, OBSERVED, Regression, freedom_of, people_of
+from ._model import MAX_STDERR, Regression, freedom_of, people_of, read_cov_type
 from ._prediction import MarginalEffects
 from ._rows import Rows
 from ._sandwich import squared_scores
@@ -118,6 +118,7 @@ class RandomizedPredictor(Regression):
         answer: ArrayLike | str | None = None,
         weights: ArrayLike | str | None = None,
         clusters: Any = None,
+        cov_type: str | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -130,6 +131,8 @@ class RandomizedPredictor(Regression):
             Known outcomes, which are not randomized, unless there is a formula.
         answer : str or array_like, optional
             With a formula, the column of the randomized answers, whose effect is added to the formula.
+        cov_type : {"nonrobust", "linearized", "HC1", "cluster"}, optional
+            As for `RandomizedLogit.fit`. For the family "linear" it is "HC1", or "cluster" if there are clusters.
 
         Returns
         -------
@@ -152,7 +155,10 @@ class RandomizedPredictor(Regression):
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
         names = (*rows.names, *(f"answer: {category}" for category in self.categories[1:]))
+        allowed = {"linear": ("HC1",)}.get(self.family, ("nonrobust", "linearized", "HC1"))
+        kind = read_cov_type(cov_type, allowed[0], allowed, weights, numbers)
         if self.family == "linear":
+            self.cov_type = kind
             self._fit_moments(likelihood, (y - center) / unit, center, unit, numbers, sample)
             self.names = names
             self._learn(study, likelihood.weights)
@@ -162,13 +168,13 @@ class RandomizedPredictor(Regression):
         params, sums = self._maximum(mixture)
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
         self.names = names
-        self._errors = OBSERVED
-        self._freedom = math.inf
-        cov = bread
-        if weights is not None or numbers is not None:
-            self._errors = "sandwich" if numbers is None else "sandwich of clusters"
-            cov = bread @ squared_scores(mixture.scores(params), params.size, numbers, sample.n) @ bread
-            self._freedom = freedom_of(sample, columns + classes)
+        cov, freedom = bread, math.inf
+        if kind != "nonrobust":
+            counted = sample.n if kind in ("linearized", "cluster") else None
+            cov = bread @ squared_scores(mixture.scores(params), params.size, numbers, counted) @ bread
+            cov = cov * (sample.n / (sample.n - params.size) if kind == "HC1" else 1.0)
+            freedom = freedom_of(sample, columns + classes)
+        self.cov_type, self._freedom = kind, freedom
         own = np.eye(params.size)  # from standardized rows and outcomes to their units
         outcomes, first = slice(mixture.coefficients), mixture.coefficients + linear
         own[:columns, :columns] = standard.to_units
@@ -180,8 +186,8 @@ class RandomizedPredictor(Regression):
         self.params, self.cov = values[outcomes], whole[outcomes, outcomes]
         if linear:
             self.sigma = float(np.exp(params[first - 1]) * unit)
-        self.n, people = sample.n, len(rows) if likelihood.weights is None else float(likelihood.weights.sum())
-        self.llf = sums.value - people * float(np.log(unit))
+        self.n, total = sample.n, len(rows) if likelihood.weights is None else float(likelihood.weights.sum())
+        self.llf = sums.value - total * float(np.log(unit))
         part = whole[first:, first:]
         self._people = people_of(likelihood.codes)
         fields: Any = {
@@ -234,7 +240,6 @@ class RandomizedPredictor(Regression):
         self.n = sample.n
         self._rows = likelihood.rows
         self._standard = (standardized, cov * unit**2)
-        self._errors = "heteroscedasticity-consistent (HC1)" if clusters is None else "sandwich of clusters"
         self._freedom, self._people = freedom_of(sample, len(params)), people_of(likelihood.codes)
 
     def _outcome(self, outcome: ArrayLike, n: int, intercept: bool) -> tuple[Floats, float, float]:
@@ -441,6 +446,9 @@ class RandomizedPredictor(Regression):
             value += w @ own
             slopes += w @ moved
         return value, slopes
+
+    def _parameters(self) -> int:
+        return len(self.params) + len(self.answers.labels) + (self.family == "normal")
 
     def _notes(self) -> list[str]:
         spread = f", sigma = {self.sigma:.6g}" if self.family == "normal" else ""

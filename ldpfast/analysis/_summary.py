@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,11 @@ import numpy as np
 
 from .._table import Table
 from ..results import LabeledEstimate, StudentT
+
+LEAST_PVALUE = 1e-4  # smaller ones are shown as smaller than this
+LATEX = {character: f"\\{character}" for character in "&%$#_{}"}
+LATEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "`": r"\textasciigrave{}"}
 
 
 def coefficient_table(found: LabeledEstimate, confidence: float) -> Table:
@@ -56,8 +62,47 @@ class RegressionSummary:
         """
         return self.table.to_frame()
 
+    def as_latex(self) -> str:
+        """Return the table for LaTeX, as an environment tabular with the notes below, which needs no packages.
+
+        Returns
+        -------
+        text : str
+            p-values below 0.0001 are shown as such.
+        """
+        head = [_latex(name) for name in self.table.columns]
+        names, *numbers = self.table.columns.values()
+        kinds = list(self.table.columns)[1:]
+        rows = []
+        for place, name in enumerate(names):
+            cells = zip(kinds, (column[place] for column in numbers), strict=True)
+            rows.append([_latex(str(name)), *(_latex_number(value, kind == "pvalue") for kind, value in cells)])
+        lines = [" & ".join(row) + r" \\" for row in (head, *rows)]
+        notes = [rf"\multicolumn{{{len(head)}}}{{l}}{{{_latex(note)}}} \\" for note in self.notes]
+        begin, end = rf"\begin{{tabular}}{{l{'r' * len(numbers)}}}", r"\end{tabular}"
+        return "\n".join([begin, r"\hline", lines[0], r"\hline", *lines[1:], r"\hline", *notes, end])
+
+    def as_html(self) -> str:
+        """Return the table as HTML, with the notes below."""
+        return self._repr_html_()
+
     def __repr__(self) -> str:
         return "\n".join([repr(self.table), *self.notes])
 
     def _repr_html_(self) -> str:
         return self.table._html("; ".join(self.notes))
+
+
+def _latex(text: str) -> str:
+    """Return a text that LaTeX shows as it is."""
+    return "".join(LATEX.get(character, character) for character in text)
+
+
+def _latex_number(value: float, is_pvalue: bool) -> str:
+    """Return a number for LaTeX."""
+    if is_pvalue and value < LEAST_PVALUE:
+        return f"$<{LEAST_PVALUE:.4f}$"
+    if not math.isfinite(value):
+        return "--" if math.isnan(value) else rf"${'-' * (value < 0)}\infty$"
+    digits, _, power = f"{value:.4g}".partition("e")
+    return rf"${digits} \times 10^{{{int(power)}}}$" if power else f"${digits}$"
