@@ -35,6 +35,7 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "ldpfast.mechanisms.Mechanism": ("ldpfast.reports.Question", "ldpfast.domains.Domain", "ldpfast.reports.Format"),
     "ldpfast.mechanisms.Aggregator": ("ldpfast.reports.GroupedAggregator", "ldpfast.reports.GroupedResults"),
     "ldpfast.designs.warner": ("ldpfast.designs.Design",),
+    "ldpfast.designs.list_experiment": ("ldpfast.designs.ListDesign",),
     "ldpfast.analysis.RandomizedLogit": ("ldpfast.analysis.RegressionSummary", "ldpfast.analysis.MarginalEffects"),
     "ldpfast.estimation.CountMeanSketch": ("ldpfast.estimation.SketchEstimate", "ldpfast.mechanisms.SketchResponse"),
     "ldpfast.estimation.Distribution": (

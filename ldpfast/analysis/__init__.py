@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._linear import RandomizedLinear
+from ._list_regression import ListExperiment
 from ._logit import RandomizedLogit
 from ._prediction import MarginalEffects as MarginalEffects
 from ._predictor import RandomizedPredictor
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LabelClassifier",
+    "ListExperiment",
     "RandomizedLinear",
     "RandomizedLogit",
     "RandomizedPredictor",

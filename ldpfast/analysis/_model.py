@@ -122,6 +122,7 @@ class Regression(ABC):
             "llf",
             "sigma",
             "answers",
+            "controls",
             "coefficients",
             "_columns",
             "_data",

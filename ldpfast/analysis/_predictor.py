@@ -16,6 +16,7 @@ from .._typing import AnyArray, Floats
 from ..designs import Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate
 from ._answer_design import AnswerDesign
+from ._binary_means import shares_of, slope_of
 from ._least_squares import least_squares
 from ._likelihood import Likelihood
 from ._maximum import LikelihoodSums, maximum
@@ -416,11 +417,9 @@ class RandomizedPredictor(Regression):
     def _means(self, x: Floats, place: int) -> tuple[Floats, Floats]:
         """Return the mean outcomes of people with a true answer, and their derivatives by the coefficients."""
         inside = self._inside(x, place)
-        eta = inside @ self._standard[0]
-        if self.family != "logit":
-            return eta, inside
-        share = np.exp(-np.logaddexp(0, -eta))
-        return share, inside * (share * (1 - share))[:, np.newaxis]
+        if self.family == "logit":
+            return shares_of(inside, self._standard[0])
+        return inside @ self._standard[0], inside
 
     def _average(self, rows: Rows, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
         value, slopes = np.zeros(1), np.zeros((1, len(self._standard[0])))
@@ -436,15 +435,14 @@ class RandomizedPredictor(Regression):
             x = rows.block(part)
             d = np.broadcast_to(derivatives if derivatives.ndim == 1 else derivatives[part], x.shape)
             moved = np.column_stack([d, np.zeros((len(x), len(self.categories) - 1))])
-            own, w = moved @ self._standard[0], weights[part]
             if self.family == "logit":
                 inside = self._inside(x, at["place"])
-                share = np.exp(-np.logaddexp(0, -inside @ self._standard[0]))
-                spread = share * (1 - share)
-                slopes += (w * spread * (1 - 2 * share) * own) @ inside
-                w = w * spread
-            value += w @ own
-            slopes += w @ moved
+                own, by_params = slope_of(inside, moved, self._standard[0], weights[part])
+            else:
+                by_params = weights[part] @ moved
+                own = by_params @ self._standard[0]
+            value += own
+            slopes += by_params
         return value, slopes
 
     def _parameters(self) -> int:

@@ -17,6 +17,8 @@ from ._binary import (
 from ._clusters import Sample as Sample
 from ._clusters import read_clusters as read_clusters
 from ._design import Design as Design
+from ._list_experiment import ListDesign as ListDesign
+from ._list_experiment import list_experiment
 from ._two_samples import unrelated_question_two_samples
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "crosswise_with_attention",
     "forced_response",
     "kuk",
+    "list_experiment",
     "mangat",
     "triangular",
     "unrelated_question",

@@ -96,7 +96,10 @@ def regressions() -> list[Any]:
     predictor = analysis.RandomizedPredictor(designs.warner(0.8))
     predictor.fit(x[:, np.newaxis], np.arange(400) % 3 == 0, np.sin(np.arange(400)))
     counted = estimation.ConditionalQuantiles([0.5]).update(np.arange(400) % 2, np.arange(400) % 3 == 0, rates=0.2)
-    return [logit, linear, logit.summary(), logit.marginal_effects(), predictor, counted]
+    treated, others = np.arange(1200) % 2 > 0, np.random.default_rng(1).binomial(3, 0.4, 1200)
+    listed = analysis.ListExperiment(3, constrained=True)
+    listed.fit(np.empty((1200, 0)), others + (treated & (np.arange(1200) % 4 > 1)), treated=treated)
+    return [logit, linear, logit.summary(), logit.marginal_effects(), predictor, listed, counted]
 
 
 # Abstract bases, protocols and warnings: nobody makes an instance of them to look at it.
@@ -191,6 +194,7 @@ def instances() -> list[Any]:
         compared,
         compared.best,
         designs.warner(0.7),
+        designs.list_experiment(3),
         survey.Ledger({}),
         survey.Report(bytes(16), b"message"),
         client.SendError("reports are not confirmed"),
