@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,14 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._typing import Floats
-from ..designs import Design
+from ..designs import DIRECT, Design, groups_of_designs, least_private
 from ..mechanisms import decoding_of
 from ..mechanisms._channel_argument import codes_of, mechanism_of
 from ._likelihood import Likelihood
 from ._rows import Rows
 
 PART = 1 << 18  # reports that are read together
+TRUTHS = ("no", "yes")  # of a design of `ldpfast.designs`
 LEAST_SHARE = 0.02  # of a category where the search starts
+
+
+def answer_design(design: Any) -> AnswerDesign:
+    """Return the design of answers, or the designs if there is a mapping of them."""
+    return SeveralAnswerDesigns(design) if isinstance(design, Mapping) else AnswerDesign(design)
 
 
 class AnswerDesign:
@@ -39,9 +47,7 @@ class AnswerDesign:
         self._design, self._mechanism = design, mechanism_of(design)
         self.guarantee = self._mechanism.guarantee
         self.table: Floats = np.asarray(self._mechanism.channel().matrix, np.float64)
-        self.categories: tuple[Any, ...] = (
-            ("no", "yes") if isinstance(design, Design) else tuple(range(len(self.table)))
-        )
+        self.categories: tuple[Any, ...] = TRUTHS if isinstance(design, Design) else tuple(range(len(self.table)))
 
     def coefficient_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of the coefficients of a model of the answers, for the names of its columns."""
@@ -54,14 +60,16 @@ class AnswerDesign:
         """Unbiased estimates of the categories from every code, shape (codes, k)."""
         return decoding_of(self._mechanism)
 
-    def likelihood(self, rows: Rows, reports: ArrayLike, weights: ArrayLike | None) -> Likelihood:
-        """Return the likelihood of the reports of people.
+    def likelihood(self, rows: Rows, reports: ArrayLike, weights: ArrayLike | None, chosen: Any = None) -> Likelihood:
+        """Return the likelihood of the reports of people, whose design is `chosen` if there are several.
 
         Raises
         ------
         TypeError, ValueError
-            If `reports` or `weights` do not have one valid entry for each row.
+            If `reports` or `weights` do not have one valid entry for each row; if a design is chosen though there is one.
         """
+        if chosen is not None:
+            raise TypeError("design must be None unless the model has a mapping of designs")
         codes = self._short_codes(reports)
         if len(codes) != len(rows):
             raise ValueError(f"reports must have one entry for each row of X, got {len(codes)} for {len(rows)} rows")
@@ -82,7 +90,7 @@ class AnswerDesign:
 
     def start_of_shares(self, likelihood: Likelihood) -> Floats:
         """Return coefficients with the estimated shares of the categories for all people."""
-        counts = np.zeros(self.table.shape[1])
+        counts = np.zeros(likelihood.table.shape[1])
         for part in likelihood.rows.parts():
             counts += np.bincount(likelihood.codes[part], likelihood.weights_of(part), len(counts))
         shares = np.clip(counts @ self.decoding / counts.sum(), LEAST_SHARE, 1)
@@ -104,3 +112,67 @@ class AnswerDesign:
         if likelihood.rows.intercept:
             slopes[:, 0] -= 1
         return np.asarray(np.clip(slopes[1:] - slopes[0], -5, 5))
+
+
+class SeveralAnswerDesigns(AnswerDesign):
+    """Designs by the values of a column that names the design of each person.
+
+    The code of a person is that of the report and of the design together. Its probability for a category is that of the report
+    times the share of people with this design, so that the rows of the joint table have sum 1 and the expected information is
+    that of the mean person. The logarithms of these shares are a constant of the log-likelihood.
+
+    Parameters
+    ----------
+    designs : mapping
+        Designs as for `AnswerDesign`; None is a direct question.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the designs are for different numbers of categories, or all are None.
+    """
+
+    def __init__(self, designs: Mapping[Any, Any]) -> None:
+        parts = {key: AnswerDesign(design) for key, design in designs.items() if design is not None}
+        sizes = {len(part.table) for part in parts.values()}
+        if len(sizes) != 1:
+            raise ValueError(f"design must have designs for one number of categories, got {sorted(sizes)}")
+        first = next(iter(parts.values()))
+        texts = next((part for part in parts.values() if isinstance(part._design, Design)), first)
+        direct = AnswerDesign(DIRECT if texts.categories == TRUTHS else np.eye(sizes.pop(), dtype=int).tolist())
+        self._parts = {key: parts.get(key, direct) for key in designs}
+        self.categories = texts.categories
+        self.guarantee = least_private([part.guarantee for part in self._parts.values()])
+        self._set(list(self._parts.values()), [1 / len(self._parts)] * len(self._parts))
+
+    def _set(self, parts: list[AnswerDesign], shares: list[float]) -> None:
+        """Set the joint table of designs that people have with some shares, and how its codes are decoded."""
+        tables = [part.table * share for part, share in zip(parts, shares, strict=True)]
+        self.table = np.hstack(tables)
+        self._decoding: Floats = np.vstack([part.decoding for part in parts])
+
+    @property
+    def decoding(self) -> Floats:
+        return self._decoding
+
+    def likelihood(self, rows: Rows, reports: ArrayLike, weights: ArrayLike | None, chosen: Any = None) -> Likelihood:
+        given = _check.array("reports", reports)
+        n = len(rows)
+        if given.shape != (n,):
+            raise ValueError(f"reports must have one entry for each row of X, got {len(given)} for {n} rows")
+        groups = groups_of_designs(self._parts, chosen, n)
+        parts = [self._parts[key] for key in groups]
+        w = None if weights is None else _check.weights(weights, n)
+        totals = [float(inside.sum() if w is None else w[inside].sum()) for inside in groups.values()]
+        shares = [max(total / n, np.finfo(np.float64).tiny) for total in totals]
+        self._set(parts, shares)
+        codes = np.zeros(n, np.min_scalar_type(self.table.shape[1] - 1))
+        blocks: list[int] = []
+        first = 0
+        for place, (part, inside) in enumerate(zip(parts, groups.values(), strict=True)):
+            size = part.table.shape[1]
+            codes[inside] = first + part._short_codes(given[inside]).astype(np.intp)
+            blocks += [place] * size
+            first += size
+        constant = sum(total * math.log(share) for total, share in zip(totals, shares, strict=True))
+        return Likelihood(rows, codes, self.table, w, blocks=np.array(blocks), constant=constant)

@@ -30,6 +30,10 @@ class Likelihood:
     weights : ndarray, shape (n,), or None
     ridge : ndarray, shape (coefficients, coefficients), optional
         Half of its quadratic form in the coefficients is subtracted from the log-likelihood.
+    blocks : ndarray of int, shape (codes,), optional
+        The design of each code, if people have several.
+    constant : float
+        What the log-likelihood has too much, because codes also tell the design.
     """
 
     rows: Rows
@@ -37,6 +41,8 @@ class Likelihood:
     table: Floats
     weights: Floats | None
     ridge: Floats | None = None
+    blocks: NDArray[Any] | None = None
+    constant: float = 0.0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -113,10 +119,14 @@ class Likelihood:
         blocks = bread.reshape(classes, columns, classes, columns)
         for part, scores in self.scores(params):
             x, w, shares, *_ = self._at(params, part)
-            seen = shares @ self.table
+            table = self.table
+            seen = shares @ table
             # slopes[i, r, z]: derivative of the probability of report r by the log-odds of category z + 1
-            slopes = shares[:, np.newaxis, 1:] * (self.table.T[np.newaxis, :, 1:] - seen[:, :, np.newaxis])
+            slopes = shares[:, np.newaxis, 1:] * (table.T[np.newaxis, :, 1:] - seen[:, :, np.newaxis])
             weight = w[:, np.newaxis] / np.maximum(seen, np.finfo(np.float64).tiny)
+            if self.blocks is not None:  # only the reports of the own design, whose share divides all probabilities
+                inside = self.blocks[self.codes[part]][:, np.newaxis] == self.blocks
+                weight = weight * inside / (seen * inside).sum(axis=1, keepdims=True)
             information = np.einsum("iry,irz,ir->iyz", slopes, slopes, weight, optimize=True)
             size = np.einsum("ij,yjzl,il->iyz", x, blocks, x, optimize=True)
             factor = np.linalg.inv(np.eye(classes) - information @ size)

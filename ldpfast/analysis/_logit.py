@@ -14,7 +14,7 @@ from .._labels import require_one_index
 from .._typing import Floats
 from ..designs import Design, Sample, read_clusters
 from ..results import SHARES, Estimate, TestResult
-from ._answer_design import AnswerDesign
+from ._answer_design import answer_design
 from ._likelihood import Likelihood
 from ._maximum import maximum
 from ._model import MAX_STDERR, Regression, freedom_of, people_of, read_cov_type
@@ -36,8 +36,10 @@ class RandomizedLogit(Regression):
 
     Parameters
     ----------
-    design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float
-        How the reports were made, as for `estimation.from_reports`.
+    design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float; or mapping of these
+        How the reports were made, as for `estimation.from_reports`. Or designs by the values of a column that names the design
+        of each person, such as ``{"die": designs.forced_response("1/6", "1/6"), "direct": None}``, where None is a direct
+        question.
     intercept : bool, default True
         Whether a column of ones, named const, is put before those of X.
 
@@ -92,7 +94,7 @@ class RandomizedLogit(Regression):
 
     def __init__(self, design: Any, *, intercept: bool = True) -> None:
         self.design, self.intercept = design, _check.flag("intercept", intercept)
-        self._answers = AnswerDesign(design)
+        self._answers = answer_design(design)
         self.guarantee, self.categories = self._answers.guarantee, self._answers.categories
 
     def fit(
@@ -104,6 +106,7 @@ class RandomizedLogit(Regression):
         weights: ArrayLike | str | None = None,
         clusters: Any = None,
         cov_type: str | None = None,
+        design: Any = None,
     ) -> Self:
         """Fit the model to a formula and a data frame, or to covariates and reports.
 
@@ -127,6 +130,9 @@ class RandomizedLogit(Regression):
             Kind of the covariance matrix: the inverse of the observed information, which is the default; the sandwich, the
             default with `weights`; the same with the factor n / (n - columns), or with the scores of people divided by one less
             their leverage; the sandwich of clusters, the default with these.
+        design : array_like, shape (n,), or str, optional
+            The key of the design of each person, if the model has a mapping of designs. With a formula, a text is the name of a
+            column.
 
         Returns
         -------
@@ -172,13 +178,13 @@ class RandomizedLogit(Regression):
         >>> difference.value > 0, difference.test().pvalue < 0.001
         (True, True)
         """
-        people: dict[str, Any] = {"weights": weights, "clusters": clusters}
+        people: dict[str, Any] = {"weights": weights, "clusters": clusters, "design": design}
         if isinstance(X, str):
             study = study_of_formula(X, reports, data, self.intercept, people, "reports")
         else:
             study = study_of_arrays(X, data, self.intercept, {"reports": reports, **people}, ("reports",))
         rows, given = study.rows, study.given
-        likelihood = self._answers.likelihood(rows, given["reports"], given["weights"])
+        likelihood = self._answers.likelihood(rows, given["reports"], given["weights"], given["design"])
         least = (len(self.categories) - 1) * len(rows.names) + 1
         numbers = read_clusters(given["clusters"], len(rows), least, likelihood.weights)
         sample = Sample.of(len(rows), likelihood.weights, numbers)
@@ -203,7 +209,7 @@ class RandomizedLogit(Regression):
         self.cov_type, self._freedom = kind, freedom
         units = standard.to_units
         self.names = names
-        self.llf = llf
+        self.llf = llf - likelihood.constant
         self.n = sample.n
         whole = np.kron(np.eye(len(params)), units)
         self.params, self.cov = params @ units.T, np.asarray(whole @ cov @ whole.T, np.float64)

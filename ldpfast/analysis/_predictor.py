@@ -15,7 +15,7 @@ from .._labels import require_one_index
 from .._typing import AnyArray, Floats
 from ..designs import Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate
-from ._answer_design import AnswerDesign
+from ._answer_design import answer_design
 from ._binary_means import shares_of, slope_of
 from ._least_squares import least_squares
 from ._likelihood import Likelihood
@@ -36,8 +36,8 @@ class RandomizedPredictor(Regression):
 
     Parameters
     ----------
-    design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float
-        How the reports were made, as for `estimation.from_reports`.
+    design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float; or mapping of these
+        How the reports were made, as for `RandomizedLogit`.
     family : {"linear", "normal", "logit"}, default "linear"
         Model of the outcome. "linear": least squares, for errors of any distribution. "normal": maximum likelihood with normal
         errors of the same variance for all people, with smaller standard errors if that is so, and a large bias if not.
@@ -106,7 +106,7 @@ class RandomizedPredictor(Regression):
     def __init__(self, design: Any, family: str = "linear", *, intercept: bool = True) -> None:
         self.design, self.intercept = design, _check.flag("intercept", intercept)
         self.family = _check.choice("family", family, FAMILIES)
-        self._answers = AnswerDesign(design)
+        self._answers = answer_design(design)
         self.guarantee, self.categories = self._answers.guarantee, self._answers.categories
 
     def fit(
@@ -120,12 +120,13 @@ class RandomizedPredictor(Regression):
         weights: ArrayLike | str | None = None,
         clusters: Any = None,
         cov_type: str | None = None,
+        design: Any = None,
     ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X, reports, data, weights, clusters
+        X, reports, data, weights, clusters, design
             As for `RandomizedLogit.fit`. A formula has the outcome before ~, such as ``"trust ~ age + female"`` or
             ``"log(income) ~ age"``, and known covariates after it.
         outcome : array_like, shape (n,)
@@ -144,9 +145,11 @@ class RandomizedPredictor(Regression):
         TypeError, ValueError
             As for `RandomizedLogit.fit`; if `outcome` does not have one finite number per row, or does not vary.
         """
-        study = self._study(X, reports, outcome, data, answer, {"weights": weights, "clusters": clusters})
+        study = self._study(
+            X, reports, outcome, data, answer, {"weights": weights, "clusters": clusters, "design": design}
+        )
         rows, weights = study.rows, study.given["weights"]
-        likelihood = self._answers.likelihood(rows, study.given["reports"], weights)
+        likelihood = self._answers.likelihood(rows, study.given["reports"], weights, study.given["design"])
         y, center, unit = self._outcome(study.given["outcome"], len(rows), rows.intercept)
         classes, columns = likelihood.shape
         numbers = read_clusters(study.given["clusters"], len(rows), columns + classes + 1, likelihood.weights)
@@ -188,7 +191,7 @@ class RandomizedPredictor(Regression):
         if linear:
             self.sigma = float(np.exp(params[first - 1]) * unit)
         self.n, total = sample.n, len(rows) if likelihood.weights is None else float(likelihood.weights.sum())
-        self.llf = sums.value - total * float(np.log(unit))
+        self.llf = sums.value - total * float(np.log(unit)) - likelihood.constant
         part = whole[first:, first:]
         self._people = people_of(likelihood.codes)
         fields: Any = {

@@ -14,6 +14,10 @@ from ._binary import (
     unrelated_question,
     warner,
 )
+from ._by_person import DIRECT as DIRECT
+from ._by_person import groups_of_designs as groups_of_designs
+from ._by_person import least_private as least_private
+from ._by_person import prevalence
 from ._clusters import Sample as Sample
 from ._clusters import read_clusters as read_clusters
 from ._design import Design as Design
@@ -29,6 +33,7 @@ __all__ = [
     "kuk",
     "list_experiment",
     "mangat",
+    "prevalence",
     "triangular",
     "unrelated_question",
     "unrelated_question_two_samples",
