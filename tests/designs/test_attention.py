@@ -1,0 +1,102 @@
+"""The crosswise model with attention questions: published figures, weights and clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ldpfast import designs
+
+from ..support.errors import raises
+from ..support.statistics import assert_coverage
+
+# Counts of the simulated answers that come with the package cWise of R: same to the sensitive question, same to the attention
+# question, by the weight of the person. Both innocuous questions have a share of 0.15.
+COUNTS = {1.25: [[116, 338], [252, 871]], 5.0: [[32, 87], [59, 245]]}
+CELLS = [
+    (same, known, weight, counts[same][known])
+    for weight, counts in COUNTS.items()
+    for same in (0, 1)
+    for known in (0, 1)
+]
+SAME, KNOWN, WEIGHTS = (np.repeat([cell[place] for cell in CELLS], [cell[3] for cell in CELLS]) for place in range(3))
+GIVEN = {"p": 0.15, "p_attention": 0.15}
+
+
+def test_published_estimates_are_reproduced():
+    """Naive 0.1950, corrected 0.1054, corrected with weights 0.1097; limits of 200 bootstrap samples beside ours."""
+    assert round(designs.crosswise(0.15).prevalence(SAME).value, 4) == 0.1950
+    plain = designs.crosswise_with_attention(SAME, KNOWN, **GIVEN)
+    weighted = designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, weights=WEIGHTS)
+    assert (round(plain.value, 4), round(weighted.value, 4)) == (0.1054, 0.1097)
+    np.testing.assert_allclose(plain.interval(), [0.0649, 0.1394], atol=0.01)
+    np.testing.assert_allclose(weighted.interval(), [0.0596, 0.1503], atol=0.012)
+    assert plain.stderr == pytest.approx(0.0208, rel=0.1)
+    assert weighted.stderr == pytest.approx(0.0250, rel=0.1)
+    assert weighted.n == 2000
+
+
+def test_weights_and_clusters_are_those_of_repeated_people():
+    plain = designs.crosswise_with_attention(SAME, KNOWN, **GIVEN)
+    same = designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, weights=np.full(2000, 3.0))
+    assert same.value == pytest.approx(plain.value, abs=1e-12)
+    assert same.stderr == pytest.approx(plain.stderr, rel=0.01)
+    twice = designs.crosswise_with_attention(
+        np.tile(SAME, 2), np.tile(KNOWN, 2), **GIVEN, clusters=np.tile(np.arange(2000), 2)
+    )
+    assert twice.stderr == pytest.approx(plain.stderr, rel=0.01)
+    zero = np.where(np.arange(2000) % 4 == 0, 0.0, WEIGHTS)
+    inside = zero > 0
+    part = designs.crosswise_with_attention(SAME[inside], KNOWN[inside], **GIVEN, weights=WEIGHTS[inside])
+    whole = designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, weights=zero)
+    assert whole.n == 1500
+    assert (whole.value, whole.stderr) == pytest.approx((part.value, part.stderr), rel=1e-9)
+    np.testing.assert_allclose(whole.interval(), part.interval(), rtol=1e-9)
+    clustered = {"clusters": np.arange(2000) // 20}
+    np.testing.assert_allclose(
+        designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, weights=zero, clusters=np.arange(2000) // 20).stderr,
+        designs.crosswise_with_attention(
+            SAME[inside], KNOWN[inside], **GIVEN, weights=WEIGHTS[inside], clusters=clustered["clusters"][inside]
+        ).stderr,
+    )
+
+
+def test_the_standard_error_is_that_of_the_delta_method():
+    """By numeric derivatives of the estimate in the two weighted means, whose covariance is that of the scores."""
+    w = WEIGHTS / WEIGHTS.sum()
+    means = np.array([w @ SAME, w @ KNOWN])
+    scores = np.stack([w * (SAME - means[0]), w * (KNOWN - means[1])])
+    cov = scores @ scores.T * 2000 / 1999
+
+    def value(s, a):
+        return ((s - 0.5) / ((a - 0.5) / 0.35) - 0.35) / (2 * 0.15 - 1)
+
+    slopes = [(value(*(means + step)) - value(*(means - step))) / 2e-6 for step in 1e-6 * np.eye(2)]
+    found = designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, weights=WEIGHTS)
+    assert found.value == pytest.approx(value(*means), abs=1e-12)
+    assert found.stderr == pytest.approx(np.sqrt(slopes @ cov @ np.array(slopes)), rel=1e-6)
+
+
+@pytest.mark.long
+def test_intervals_of_weighted_and_clustered_people_cover():
+    runs, hits = 1200, np.zeros(2, int)
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        villages = np.repeat(np.arange(60), 15)
+        has = rng.random(900) < np.repeat(rng.beta(2, 6, 60), 15)  # a mean share of 1/4
+        attentive, weights = rng.random(900) < 0.85, np.exp(0.5 * rng.normal(size=900))
+        first, second = rng.random((2, 900)) < 0.15
+        guess, other = rng.random((2, 900)) < 0.5
+        same, known = np.where(attentive, has == first, guess), np.where(attentive, ~second, other)
+        for place, options in enumerate(({"weights": weights}, {"weights": weights, "clusters": villages})):
+            low, high = designs.crosswise_with_attention(same, known, **GIVEN, **options).interval()
+            hits[place] += low < 0.25 < high
+    assert_coverage(hits[1:], runs, 0.95, detects=0.9)
+    assert hits[0] < hits[1]  # without the villages, limits are too narrow
+
+
+def test_mistakes_are_named():
+    with raises(ValueError, "weights must have shape (2000,), one for each person, got shape (2,)"):
+        designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, weights=[1, 2])
+    with pytest.raises(ValueError, match="clusters must have at least 2 different values, got 1"):
+        designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, clusters=[1] * 2000)
