@@ -244,6 +244,9 @@ class FormulaColumns(Columns):
         """
         columns = {name: _read_column(str(name), frame[name], "data") for name in formula.names}
         levels = {name: column.levels for name, column in columns.items() if isinstance(column, CategoryColumn)}
+        constant = [name for name, found in levels.items() if len(found) < 2]
+        if constant:
+            raise ValueError(f"data must have columns that are not constant, got {constant[0]!r}")
         booleans = frozenset(
             name
             for name, column in columns.items()
@@ -386,6 +389,9 @@ def _read_column(
         If it is neither, or has missing values.
     """
     kind = getattr(values, "dtype", None)
+    if str(kind).startswith(("Categorical", "Enum")):  # of Polars
+        values = values.to_pandas()
+        kind = values.dtype
     if str(kind) == "category":
         codes, levels = np.asarray(values.cat.codes, np.intp), values.cat.categories.tolist()
         if (codes < 0).any():
@@ -463,7 +469,8 @@ def data_frame(name: str, data: Any) -> Any:
         return data.to_pandas()
     if not isinstance(data, Mapping):
         raise TypeError(f"{name} must be a data frame or a mapping of columns, got {type(data).__name__}")
-    return optional("pandas", "analysis").DataFrame(dict(data))
+    index = [0] if all(np.ndim(value) == 0 for value in data.values()) else None  # one person
+    return optional("pandas", "analysis").DataFrame(dict(data), index)
 
 
 def without_unused(frame: Any, names: Collection[str]) -> Any:

@@ -162,8 +162,8 @@ class RandomizedPredictor(Regression):
         allowed = {"linear": ("HC1",)}.get(self.family, ("nonrobust", "linearized", "HC1"))
         kind = read_cov_type(cov_type, allowed[0], allowed, weights, numbers)
         if self.family == "linear":
-            self.cov_type = kind
             self._fit_moments(likelihood, (y - center) / unit, center, unit, numbers, sample)
+            self.cov_type = kind
             self.names = names
             self._learn(study, likelihood.weights)
             return self

@@ -117,6 +117,21 @@ def test_tables_of_other_packages_are_read():
         assert model.predict(table, average=True) == whole.predict(plain, average=True)
     frame = analysis.RandomizedLogit(FORCED).fit(pl.from_pandas(plain[["age", "region"]]), plain["answer"].to_numpy())
     np.testing.assert_allclose(frame.params, whole.params, rtol=1e-9)
+    ordered = pl.from_pandas(plain).with_columns(pl.col("region").cast(pl.Enum(["S", "W", "N"])))
+    by_formula = analysis.RandomizedLogit(FORCED).fit("answer ~ age + region", ordered)
+    by_frame = analysis.RandomizedLogit(FORCED).fit(ordered.select("age", "region"), plain["answer"].to_numpy())
+    assert by_formula.names == by_frame.names == ("const", "age", "region[T.W]", "region[T.N]")
+
+
+def test_a_model_can_have_no_covariates_and_one_person_predicted():
+    alone = analysis.RandomizedLogit(FORCED).fit("answer ~ 1", DATA)
+    assert alone.names == ("const",)
+    assert alone.marginal_effects().labels == ()
+    assert alone.predict(DATA, average=True).value == pytest.approx(expit(alone.params[0]))
+    model = analysis.RandomizedLogit(FORCED).fit("answer ~ age + female + region", DATA)
+    whole = pd.DataFrame({"age": [40, 50], "female": True, "region": "N"})
+    assert model.predict({"age": [40, 50], "female": True, "region": "N"}) == model.predict(whole)
+    assert model.predict({"age": 40, "female": True, "region": "N"}) == model.predict(whole[:1])
 
 
 def test_rows_with_missing_values_are_dropped_once_and_counted():
@@ -373,6 +388,11 @@ PREDICTOR = analysis.RandomizedPredictor(FORCED)
             lambda: analysis.RandomizedLogit(FORCED, intercept=False).fit("answer ~ age", DATA),
             ValueError,
             r"formula must begin with 0 \+ if intercept=False",
+        ),
+        (
+            lambda: LOGIT.fit("answer ~ age + region", DATA.assign(region="N")),
+            ValueError,
+            "data must have columns that are not constant, got 'region'",
         ),
         (lambda: LOGIT.fit("answer ~ np.log(age - 45)", DATA), ValueError, "formula must be computable|finite numbers"),
         (
