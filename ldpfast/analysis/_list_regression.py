@@ -16,13 +16,16 @@ from ..designs import Sample, list_experiment, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate, TestResult
 from ._binary_means import shares_of, slope_of
 from ._list_likelihood import ListLikelihood
-from ._maximum import LikelihoodSums, maximum
-from ._model import MAX_STDERR, Regression, freedom_of, people_of, read_cov_type
+from ._maximum import best_maximum
+from ._model import Regression, people_of, read_cov_type, robust_covariance
 from ._rows import Rows
-from ._sandwich import squared_scores
 from ._study import study_of_arrays, study_of_formula
 
 LIARS = ("ceiling", "floor")
+NO_MAXIMUM = (
+    "the likelihood must have a maximum, got counts without one: too few people may have the attribute, or a covariate may "
+    "separate them. Use fewer covariates, more people, or constrained=True"
+)
 LEAST_SHARE = 0.02  # of the sensitive attribute where the search starts
 
 
@@ -174,14 +177,9 @@ class ListExperiment(Regression):
         sample = Sample.of(len(rows), w, clustered)
         kind = read_cov_type(cov_type, "nonrobust", ("nonrobust", "linearized", "HC1"), given["weights"], clustered)
         # The likelihood is maximized for standardized columns; coefficients and covariance then return to their units.
-        params, sums = self._maximum(likelihood)
+        params, sums = best_maximum(likelihood, self._starts(likelihood), NO_MAXIMUM)
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
-        cov, freedom = bread, math.inf
-        if kind != "nonrobust":
-            counted = sample.n if kind in ("linearized", "cluster") else None
-            cov = bread @ squared_scores(likelihood.scores(params), params.size, clustered, counted) @ bread
-            cov = cov * (sample.n / (sample.n - params.size) if kind == "HC1" else 1.0)
-            freedom = freedom_of(sample, size)
+        cov, freedom = robust_covariance(kind, bread, likelihood.scores(params), clustered, sample, size)
         models = params.size // size
         own = np.kron(np.eye(models), standard.to_units)
         values, whole = own @ params, np.asarray(own @ cov @ own.T, np.float64)
@@ -201,23 +199,6 @@ class ListExperiment(Regression):
         self._standard, self._whole = (params[:size], cov[:size, :size]), (params, bread)
         self._learn(study, w)
         return self
-
-    def _maximum(self, likelihood: ListLikelihood) -> tuple[Floats, LikelihoodSums]:
-        """Return the coefficients with the largest likelihood, and the sums there.
-
-        Raises
-        ------
-        ValueError
-            If there are none.
-        """
-        found = [maximum(likelihood, start) for start in self._starts(likelihood)]
-        best = max((pair for pair in found if pair is not None), key=lambda pair: pair[1].value, default=None)
-        if best is None or np.sqrt(np.diag(np.linalg.inv(best[1].information))).max() > MAX_STDERR:
-            raise ValueError(
-                "the likelihood must have a maximum, got counts without one: too few people may have the attribute, or a "
-                "covariate may separate them. Use fewer covariates, more people, or constrained=True"
-            )
-        return best
 
     def _starts(self, likelihood: ListLikelihood) -> Iterator[Floats]:
         """Yield parameters: by the difference in means without slopes, and with those of least squares."""

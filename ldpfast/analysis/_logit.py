@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,11 +15,10 @@ from ..designs import Design, Sample, read_clusters
 from ..results import SHARES, Estimate, TestResult
 from ._answer_design import answer_design
 from ._likelihood import Likelihood
-from ._maximum import maximum
-from ._model import MAX_STDERR, Regression, freedom_of, people_of, read_cov_type
+from ._maximum import MAX_STDERR, maximum
+from ._model import Regression, people_of, read_cov_type, robust_covariance
 from ._profile import profile_limits
 from ._rows import CONST, Rows
-from ._sandwich import squared_scores
 from ._study import study_of_arrays, study_of_formula
 
 FEW = 10_000  # people, for whom the search has two starts
@@ -197,15 +195,8 @@ class RandomizedLogit(Regression):
         kind = read_cov_type(
             cov_type, "nonrobust", ("nonrobust", "linearized", "HC1", "HC3"), given["weights"], numbers
         )
-        freedom = math.inf
-        if kind == "nonrobust":
-            cov = bread
-        else:
-            scores = likelihood.jackknifed_scores(params, bread) if kind == "HC3" else likelihood.scores(params)
-            counted = sample.n if kind in ("linearized", "cluster") else None
-            cov = bread @ squared_scores(scores, params.size, numbers, counted) @ bread
-            cov *= sample.n / (sample.n - params.size) if kind == "HC1" else 1.0
-            freedom = freedom_of(sample, len(rows.names))
+        scores = likelihood.jackknifed_scores(params, bread) if kind == "HC3" else likelihood.scores(params)
+        cov, freedom = robust_covariance(kind, bread, scores, numbers, sample, len(rows.names))
         self.cov_type, self._freedom = kind, freedom
         units = standard.to_units
         self.names = names

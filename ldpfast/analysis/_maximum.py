@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import Floats
 
+MAX_STDERR = 20.0  # of a coefficient of a standardized column: more is no information about it
 MAX_STEPS = 100
 HALVINGS = 30
 NEAR = 1.0  # squared length of a step in standard errors, below which Newton's method takes over
@@ -77,6 +78,21 @@ def maximum(likelihood: SmoothLikelihood, start: Floats) -> tuple[Floats, Likeli
             last = found if observed else likelihood.sums(params, observed=True)
             return (params, last) if _is_positive(last.information) else None
     return None
+
+
+def best_maximum(likelihood: SmoothLikelihood, starts: Iterable[Floats], message: str) -> tuple[Floats, LikelihoodSums]:
+    """Return the coefficients with the largest likelihood from several starts, and the sums there.
+
+    Raises
+    ------
+    ValueError
+        With the message, if there are none, or none that are known.
+    """
+    found = [maximum(likelihood, start) for start in starts]
+    best = max((pair for pair in found if pair is not None), key=lambda pair: pair[1].value, default=None)
+    if best is None or np.sqrt(np.diag(np.linalg.inv(best[1].information))).max() > MAX_STDERR:
+        raise ValueError(message)
+    return best
 
 
 def _is_positive(matrix: Floats) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..results import Estimate, IntervalRule, LabeledEstimate, Normal, People, S
 from ._covariates import Columns, SmallChange
 from ._prediction import MarginalEffects, Prediction
 from ._rows import Rows
+from ._sandwich import squared_scores
 from ._study import Study
 from ._summary import RegressionSummary, coefficient_table
 
@@ -29,7 +30,6 @@ ERRORS = {  # of the covariance matrix: the texts of summaries
     "HC3": "heteroscedasticity-consistent (HC3)",
     "cluster": "sandwich of clusters",
 }
-MAX_STDERR = 20.0  # of a coefficient of a standardized column: more is no information about it
 
 
 def freedom_of(sample: Sample, columns: int) -> float:
@@ -68,6 +68,37 @@ def read_cov_type(cov_type: Any, plain: str, allowed: Collection[str], weights: 
     if kind == "nonrobust" and weights is not None:
         raise ValueError('cov_type must be "HC1" or another robust one for a fit with weights, got "nonrobust"')
     return kind
+
+
+def robust_covariance(
+    kind: str,
+    bread: Floats,
+    scores: Iterable[tuple[slice, Floats]],
+    clusters: AnyArray | None,
+    sample: Sample,
+    columns: int,
+) -> tuple[Floats, float]:
+    """Return the covariance matrix of coefficients with the largest likelihood, and its degrees of freedom.
+
+    Parameters
+    ----------
+    kind : str
+        As `read_cov_type` returns it.
+    bread : ndarray, shape (coefficients, coefficients)
+        Inverse of the information.
+    scores : iterable
+        Gradients of people, with their places.
+    clusters : ndarray of int, shape (n,), or None
+    sample : Sample
+    columns : int
+        Number of columns of the model, for the degrees of freedom.
+    """
+    if kind == "nonrobust":
+        return bread, math.inf
+    counted = sample.n if kind in ("linearized", "cluster") else None
+    cov = bread @ squared_scores(scores, len(bread), clusters, counted) @ bread
+    factor = sample.n / max(sample.n - len(bread), 1) if kind == "HC1" else 1.0
+    return cov * factor, freedom_of(sample, columns)
 
 
 def people_of(reports: AnyArray) -> People:

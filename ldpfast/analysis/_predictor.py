@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
@@ -19,15 +18,18 @@ from ._answer_design import answer_design
 from ._binary_means import shares_of, slope_of
 from ._least_squares import least_squares
 from ._likelihood import Likelihood
-from ._maximum import LikelihoodSums, maximum
+from ._maximum import best_maximum, maximum
 from ._mixture import Mixture
-from ._model import MAX_STDERR, Regression, freedom_of, people_of, read_cov_type
+from ._model import Regression, freedom_of, people_of, read_cov_type, robust_covariance
 from ._prediction import MarginalEffects
 from ._rows import Rows
-from ._sandwich import squared_scores
 from ._study import Study, study_of_arrays, study_of_formula
 
 FAMILIES = ("linear", "normal", "logit")
+NO_MAXIMUM = (
+    "the likelihood must have a maximum, got reports and outcomes without one: a share may be 0 or 1, or a covariate may "
+    "separate the answers or the outcomes. Use fewer covariates or more people"
+)
 LEAST_ERROR = 1e-3  # standard deviation of a linear model where the search starts, for outcomes of variance 1
 
 
@@ -169,15 +171,11 @@ class RandomizedPredictor(Regression):
             return self
         linear = self.family == "normal"
         mixture = Mixture(likelihood, (y - center) / unit, linear)
-        params, sums = self._maximum(mixture)
+        params, sums = best_maximum(mixture, self._starts(mixture), NO_MAXIMUM)
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
         self.names = names
-        cov, freedom = bread, math.inf
-        if kind != "nonrobust":
-            counted = sample.n if kind in ("linearized", "cluster") else None
-            cov = bread @ squared_scores(mixture.scores(params), params.size, numbers, counted) @ bread
-            cov = cov * (sample.n / (sample.n - params.size) if kind == "HC1" else 1.0)
-            freedom = freedom_of(sample, columns + classes)
+        scores = mixture.scores(params)
+        cov, freedom = robust_covariance(kind, bread, scores, numbers, sample, columns + classes)
         self.cov_type, self._freedom = kind, freedom
         own = np.eye(params.size)  # from standardized rows and outcomes to their units
         outcomes, first = slice(mixture.coefficients), mixture.coefficients + linear
@@ -262,23 +260,6 @@ class RandomizedPredictor(Regression):
         if (y == y[0]).all():
             raise ValueError(f"outcome must not be the same for all people, got {y[0]:g}")
         return y, center, unit
-
-    def _maximum(self, mixture: Mixture) -> tuple[Floats, LikelihoodSums]:
-        """Return the parameters with the largest likelihood, and the sums there.
-
-        Raises
-        ------
-        ValueError
-            If there are none.
-        """
-        found = [maximum(mixture, start) for start in self._starts(mixture)]
-        best = max((pair for pair in found if pair is not None), key=lambda pair: pair[1].value, default=None)
-        if best is None or np.sqrt(np.diag(np.linalg.inv(best[1].information))).max() > MAX_STDERR:
-            raise ValueError(
-                "the likelihood must have a maximum, got reports and outcomes without one: a share may be 0 or 1, or a "
-                "covariate may separate the answers or the outcomes. Use fewer covariates or more people"
-            )
-        return best
 
     def _starts(self, mixture: Mixture) -> Iterator[Floats]:
         """Yield parameters with an effect of the answer as in a regression on its expectation, and with none."""
