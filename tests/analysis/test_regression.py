@@ -15,13 +15,15 @@ import statsmodels.api as sm
 
 import ldpfast as ldp
 from ldpfast import analysis, designs
-from ldpfast.analysis._likelihood import Likelihood
 
 from ..support.cases import each
 from ..support.errors import raises
 from ..support.internals.analysis import Rows
+from ..support.modules import module_of
 from ..support.statistics import assert_coverage
 from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, binary, logistic
+
+Likelihood = module_of(analysis.RandomizedLogit).Likelihood
 
 
 def three(n, rows, seed=1):
