@@ -46,6 +46,8 @@ def predicted_areas(
     .. [2] N. G. N. Prasad, J. N. K. Rao, "The estimation of the mean squared error of small-area estimators", JASA, 1990.
     """
     known = np.isfinite(direct)
+    # Orthonormal columns span the same functions, and are as precise for covariates that are large and differ little.
+    design = np.linalg.solve(np.linalg.qr(design[known], mode="r").T, design.T).T
     x, y = design[known], direct[known]
     errors = np.square(stderr[known])
     variance = _restricted_variance(x, y, errors)

@@ -46,6 +46,17 @@ def test_an_area_without_an_estimate_is_predicted_by_the_model():
     assert found.stderr[4] > 1.5 * np.nanmax(np.delete(found.stderr, 4))
 
 
+@pytest.mark.parametrize("start, unit", [(1e6, 1.0), (1e8, 1.0), (0.0, 1e-9), (0.0, 1e200)])
+def test_the_units_of_covariates_do_not_matter(start, unit):
+    """Such as seconds of an epoch: numbers that are large and differ little."""
+    rng = np.random.default_rng(5)
+    y, x, errors = rng.normal(size=40), rng.integers(-50, 50, 40) / 16, np.full(40, 0.5)
+    expected = predicted_areas(y, errors, np.stack([np.ones(40), x], axis=1))
+    found = predicted_areas(y, errors, np.stack([np.ones(40), start + unit * x], axis=1))
+    np.testing.assert_allclose(found.estimate, expected.estimate, rtol=1e-5)
+    np.testing.assert_allclose(found.stderr, expected.stderr, rtol=1e-5)
+
+
 @pytest.mark.long
 def test_standard_errors_are_those_of_the_predictions():
     """500 studies of 40 areas: the mean squared error is the mean of the squared standard errors within 4 %."""
