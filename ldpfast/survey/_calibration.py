@@ -17,6 +17,7 @@ MAX_STEPS = 200  # of Newton's method
 MAX_HALVINGS = 60
 CONVERGED = 1e-11  # largest difference of a margin, as a share
 LARGEST = 700.0  # exponent
+LEAST_SLOPE = 1e-9  # of a ratio at its bound, so that terms leave a plateau where all ratios of a value are at theirs
 
 Ratio = Callable[
     [Floats], tuple[Floats, Floats, Floats]
@@ -65,7 +66,8 @@ class Calibration:
             rest = targets - design.T @ (start * found)
             if np.abs(rest).max(initial=0) <= CONVERGED:
                 return np.asarray(start * found)
-            step = np.linalg.lstsq(design.T @ ((start * slope)[:, np.newaxis] * design), rest, rcond=None)[0]
+            curvature = (start * np.maximum(slope, LEAST_SLOPE))[:, np.newaxis]
+            step = np.linalg.lstsq(design.T @ (curvature * design), rest, rcond=None)[0]
             gain, value = rest @ step, start @ integral - targets @ terms
             size = 1.0
             for _ in range(MAX_HALVINGS):

@@ -107,6 +107,7 @@ class GroupWeights:
     def _residuals(self, values: Floats) -> Floats:
         """Return what sums over margins do not explain of the values of groups, shape (groups, k)."""
         assert self.calibration is not None
-        design, root = self.calibration.design, np.sqrt(self.n)[:, np.newaxis]
+        # Groups without a weight, as of a value that nobody in the population has, are no part of the fit.
+        design, root = self.calibration.design, np.sqrt(self.n * (self.weights != 0))[:, np.newaxis]
         fitted = np.linalg.lstsq(root * design, root * values, rcond=None)[0]
         return np.asarray(values - design @ fitted)

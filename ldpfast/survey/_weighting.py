@@ -53,7 +53,12 @@ def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> Su
     ------
     TypeError, ValueError
         If `results` are not the results of a survey, or are pooled; if `population` does not have the same groups, or holds
-        other than finite numbers >= 0, or shares that do not add up to 1; if a group has no answers to a question.
+        other than finite numbers >= 0, or shares that do not add up to 1; if some groups have no answers to every question.
+
+    Warns
+    -----
+    DoubtfulWarning
+        If some groups have no answers to a question, which is left out.
 
     Notes
     -----
@@ -239,11 +244,10 @@ def _read_margins(results: GroupedResults, margins: Any) -> list[tuple[Floats, N
     groups = list(results) if isinstance(results.by, tuple) else [(name,) for name in results]
     found: list[tuple[Floats, NDArray[np.intp]]] = []
     totals: list[float] = []
-    present: list[list[Any]] = []
-    listed: list[list[Any]] = []
+    listed: list[tuple[list[int], list[tuple[Any, ...]]]] = []
     for key, given in pairs:
         chosen = key if isinstance(key, tuple) else (key,)
-        if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(columns):
+        if not chosen or any(name not in columns for name in chosen) or len(set(chosen)) < len(chosen):
             raise ValueError(
                 f"margins must be of the columns that divide the people, {', '.join(map(repr, columns))}, got {key!r}"
             )
@@ -255,23 +259,29 @@ def _read_margins(results: GroupedResults, margins: Any) -> list[tuple[Floats, N
         shares, total = _shares_of(f"margins[{key!r}]", numbers, different)
         found.append((shares, np.array([different.index(value) for value in values])))
         totals.append(total)
-        present.append(values)
-        listed.append([value for value in numbers if numbers[value]])
+        taking_part = [value for value in different if numbers[value]]
+        listed.append((axes, [value if isinstance(key, tuple) else (value,) for value in taking_part]))
     if not found:
         raise ValueError("margins must hold at least one margin, got none")
     if max(totals) > min(totals) * (1 + TOLERANCE):
         raise ValueError(f"margins must have the same total, got {min(totals):g} and {max(totals):g}")
-    _warn_missing(listed, set(zip(*present, strict=True)))
+    _warn_missing(listed, groups)
     return found
 
 
-def _warn_missing(values: list[list[Any]], present: set[tuple[Any, ...]]) -> None:
-    """Warn about combinations of values of which nobody took part."""
-    missing = [
-        group for group in itertools.islice(itertools.product(*values), MAX_COMBINATIONS) if group not in present
-    ]
+def _warn_missing(margins: list[tuple[list[int], list[tuple[Any, ...]]]], groups: list[tuple[Any, ...]]) -> None:
+    """Warn about combinations of values of margins of which nobody took part, from the columns and values of each margin."""
+    axes = list(dict.fromkeys(axis for own, _ in margins for axis in own))
+    present = {tuple(group[axis] for axis in axes) for group in groups}
+    missing: dict[tuple[Any, ...], None] = {}
+    for values in itertools.islice(itertools.product(*(values for _, values in margins)), MAX_COMBINATIONS):
+        cells = [cell for (own, _), value in zip(margins, values, strict=True) for cell in zip(own, value, strict=True)]
+        group = dict(cells)
+        # Margins that share a column have one value of it.
+        if all(group[axis] == label for axis, label in cells) and (one := tuple(group.values())) not in present:
+            missing[one] = None
     if missing:
-        listed = ", ".join(map(repr, missing[:MAX_LISTED])) + (", ..." if len(missing) > MAX_LISTED else "")
+        listed = ", ".join(map(repr, list(missing)[:MAX_LISTED])) + (", ..." if len(missing) > MAX_LISTED else "")
         warn(
             f"nobody of some groups took part, whose people other groups then stand for: {listed}. If these exist in the "
             "population, join values of a column",
@@ -309,7 +319,7 @@ def _shares_of(name: str, numbers: Mapping[Any, float], groups: list[Hashable]) 
     extra, missing = [g for g in numbers if g not in groups], [g for g in groups if g not in numbers]
     if missing:
         raise ValueError(f"{name} must have every group of the results, got none for {missing[0]!r}")
-    if any(numbers[g] for g in extra):
+    if extra and _check.numbers(name, [numbers[g] for g in extra]).any():
         raise ValueError(
             f"{name} must have groups of which people took part, got {extra[0]!r}: join it with another one in both"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from ldpfast.survey import Choice, Mean, Several, Survey, YesNo, calibrate, post
 
 from ..support.cases import each
 from ..support.errors import raises
+from ..support.internals.survey import calibration
 
 GROUPS = [(a, s, r) for a in range(3) for s in range(2) for r in range(4) if (a, s, r) != (2, 1, 3)]
 SIZES = [20 + 10 * ((7 * a + 5 * s + 3 * r) % 11) for a, s, r in GROUPS]
@@ -246,6 +249,12 @@ def test_margins_and_bounds_that_do_not_fit_are_refused(results):
         calibrate(results, {("age", "sex"): {(0, 1): 1.0}})
     with raises(ValueError, "margins must have the same total, got 1 and 100"):
         calibrate(results, {**MARGINS, "region": {r: 100 * share for r, share in REGION.items()}})
+    with raises(
+        ValueError, "margins must be of the columns that divide the people, 'age', 'sex', 'region', got ['age', 'sex']"
+    ):
+        calibrate(results, [(["age", "sex"], AGE_SEX)])
+    with raises(ValueError, "margins['region'] must be finite numbers, got nan"):
+        calibrate(results, {"region": {**REGION, 4: np.nan}})
     with raises(ValueError, "margins must hold at least one margin, got none"):
         calibrate(results, {})
     with raises(TypeError, "margins must be a mapping, or a list of pairs of columns and numbers, got int"):
@@ -264,6 +273,52 @@ def test_margins_and_bounds_that_do_not_fit_are_refused(results):
         calibrate(results, MARGINS, method="logit", bounds=(1.2, 2))
     with pytest.raises(ValueError, match=r"got some that no weights agree with: .* or use wider bounds"):
         calibrate(results, MARGINS, method="logit", bounds=(0.9, 1.1))
+
+
+def test_margins_that_share_a_column_miss_only_groups_that_can_be(results):
+    """Nobody is of two ages: the only group without people is the one of which nobody took part."""
+    by_age = {age: AGE_SEX[age, 0] + AGE_SEX[age, 1] for age in range(3)}
+    with pytest.warns(ldp.DoubtfulWarning, match=r"other groups then stand for: \(2, 1, 3\)\. If these"):
+        calibrate(results, [("age", by_age), (("age", "sex"), AGE_SEX), ("region", REGION)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = calibrate(results, {("age", "sex"): AGE_SEX, "age": by_age})
+        assert found["smokes"].value == pytest.approx(calibrate(results, {("age", "sex"): AGE_SEX})["smokes"].value)
+
+
+def test_values_without_people_in_the_population_are_left_out_of_the_error():
+    """The groups of a share of 0 change neither the answer nor its error, whatever they answer."""
+    n = 4000
+    rng = np.random.default_rng(1)
+    age, region = rng.integers(0, 3, n), rng.integers(0, 2, n)
+    smokes = np.where(age == 0, region == 1, rng.random(n) < 0.3 + 0.2 * region)
+    frame = pd.DataFrame({"smokes": smokes, "age": age, "region": region})
+    survey, margins = Survey({"smokes": YesNo()}, 20.0), {"age": {1: 0.3, 2: 0.7}, "region": {0: 0.6, 1: 0.4}}
+    some = calibrate(survey.run(frame[age > 0], by=["age", "region"], rng=1), margins)["smokes"]
+    groups = survey.run(frame, by=["age", "region"], rng=1)
+    for method, bounds in (("raking", None), ("linear", (0, 4))):
+        shares = {**margins, "age": {0: 0, **margins["age"]}}
+        found = calibrate(groups, shares, method=method, bounds=bounds)["smokes"]
+        assert found.value == pytest.approx(some.value, rel=0.01)
+        assert found.stderr == pytest.approx(some.stderr, rel=0.01)
+
+
+PLATEAUS = [  # sizes of groups by row and column, and shares of rows and of columns
+    ("linear", [[0, 4444, 69194], [29018, 0, 79344], [30687, 47079, 0]], [875, 813, 8312], [8113, 547, 1340]),
+    ("logit", [[56427, 18257, 0, 27890], [27714, 42230, 71, 83695]], [1626, 8374], [5262, 2330, 122, 2286]),
+]
+
+
+@each("method, sizes, rows, columns", PLATEAUS)
+def test_margins_that_can_be_met_within_bounds_are_met(method, sizes, rows, columns):
+    """On the way to the weights, all groups of a value are at a bound, where a ratio does not depend on the terms."""
+    row, column = np.nonzero(sizes)
+    design = np.concatenate([np.eye(len(rows))[row], np.eye(len(columns))[column]], axis=1)
+    targets, n = np.array([*rows, *columns]) / 10_000, np.array(sizes)[row, column]
+    found = calibration.Calibration(design, targets, method, (0.0, 50.0)).shares(n)
+    np.testing.assert_allclose(design.T @ found, targets, atol=1e-10)
+    assert (found >= 0).all()
+    assert (found * n.sum() < 50 * n).all()
 
 
 @pytest.mark.filterwarnings(EMPTY)

@@ -1,5 +1,6 @@
 """Private modules of survey/, for tests of their parts."""
 
+from ldpfast.survey import _calibration as calibration
 from ldpfast.survey import _client as client
 from ldpfast.survey import _compared_shares as compared_shares
 from ldpfast.survey import _mechanisms as mechanisms
@@ -13,6 +14,7 @@ __all__ = [
     "ColumnQuestion",
     "Shares",
     "TwoResponses",
+    "calibration",
     "client",
     "column_of",
     "compared_shares",
