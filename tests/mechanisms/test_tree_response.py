@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,7 @@ from ldpfast.mechanisms import TreeResponse
 from ..support.cases import each
 from ..support.exact import exact_log, least_double_not_below
 from ..support.internals.estimation import range_tree
+from ..support.internals.kernels import privatize
 from ..support.internals.mechanisms import tree_level, tree_sets
 from ..support.internals.shared import coin_integers
 from ..support.modules import module_of
@@ -23,6 +25,7 @@ from ..support.statistics import ALPHA, assert_counts
 from ..support.tree_levels import coded_reports, decoded_codes
 
 KEY = 5
+SPACE = privatize.ProjectiveResponse(13, 3, 3, 1 << 63)  # 13 points, 4 of which are orthogonal to each
 TREES = [
     TreeResponse(2, 1.0),
     TreeResponse(5, 1.0, branching=2),
@@ -272,6 +275,33 @@ def test_a_record_out_of_range_has_the_report_of_the_last_bin():
     kernel.privatize(stream, 0, last, expected)
     kernel.privatize(stream, 0, np.full(50, 200, np.uint8), out)
     np.testing.assert_array_equal(out, expected)
+
+
+@each(
+    "change",
+    [
+        {"size": (1 << 64) - 1},  # the sum of two is small without a carry
+        {"size": 0},
+        {"others": 3},
+        {"others": 1 << 32},
+        {"heads": 1 << 64},
+        {"span": 0},
+        {"size": 4, "others": 4, "parity": True},
+        {"size": 5, "others": 5, "parity": True},
+        {"table": np.zeros((4, 5), np.uint32)},
+        {"table": np.zeros((5, 4), np.uint32)},
+        {"table": np.full((5, 5), 5, np.uint32)},
+        {"size": 4, "others": 9, "table": np.full(5, 13, np.uint32), "space": SPACE},
+        {"size": 4, "others": 9, "table": np.zeros(4, np.uint32), "space": SPACE},
+        {"table": np.zeros(5, np.uint32), "space": SPACE},
+    ],
+)
+def test_levels_that_do_not_fit_the_kernel_are_refused(change):
+    """No code, table or point is outside of the memory of the kernel."""
+    level = tree_level.KernelLevel(span=1, heads=1 << 63, size=1, others=4)
+    assert privatize.TreeResponse(5, [0], False, [level])
+    with pytest.raises((ValueError, OverflowError, ZeroDivisionError)):
+        privatize.TreeResponse(5, [0], False, [replace(level, **change)])
 
 
 @each("epsilon", [1e-100, 1e-17, 2e-16, 1e-15, 1e-12, 1.1e-12, 1e-9])

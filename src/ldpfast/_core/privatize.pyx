@@ -189,7 +189,8 @@ cdef class CodedLevels(SetCodes):
         cdef const uint32_t[::1] points
         cdef ProjectiveResponse space
         cdef coded_level *level
-        cdef uint64_t symbols, size, others, codes = 0
+        cdef uint64_t symbols, codes = 0
+        cdef uint32_t size, others  # larger numbers are an OverflowError, and sums of 64 bits are none
         if not (1 <= k <= <uint32_t>1 << 20 and 1 <= len(levels) <= len(slots) <= MAX_CODED_LEVELS):
             raise ValueError("the levels do not fit the kernel")
         self.p.k, self.p.slots, self.p.sign_bits, self.p.stream = k, len(slots), signed, self.stream_id()
@@ -201,23 +202,23 @@ cdef class CodedLevels(SetCodes):
         for i, part in enumerate(levels):
             level, size, others = &self.p.level[i], part.size, part.others
             symbols = (k - 1) // part.span + 1
-            if not (1 <= size and 1 <= others and codes + size + others < <uint64_t>1 << 32):
+            if not (1 <= size and 1 <= others and codes + <uint64_t>size + others < <uint64_t>1 << 32):
                 raise ValueError("the codes do not fit the kernel")
             level.heads, level.first, level.codes[0], level.codes[1] = part.heads, codes, size, others
             level.row = size + others
             level.reciprocal = ((<uint64_t>1 << SPAN_SHIFT) + part.span - 1) // part.span
             level.kind, level.space, level.table = WINDOW_CODES, NULL, &self.p.slots
-            codes += size + others
+            codes += level.row
             if part.space is not None:
                 space, points = part.space, part.table
                 level.kind, level.space, level.table = POINT_CODES, &space.p, &points[0]
                 if (size != space.p.first[space.p.length - 1] or others != space.p.power[space.p.length - 1]
-                        or <uint64_t>points.shape[0] < symbols or max(part.table) >= space.p.first[space.p.length]):
+                        or <uint64_t>points.shape[0] < symbols or part.table.max() >= level.row):
                     raise ValueError("the points do not fit the kernel")
             elif part.table is not None:
                 table = part.table
                 level.kind, level.table = TABLED_CODES, &table[0, 0]
-                if <uint64_t>table.shape[0] < symbols or <uint64_t>table.shape[1] != size + others:
+                if <uint64_t>table.shape[0] < symbols or <uint64_t>table.shape[1] != level.row or part.table.max() >= level.row:
                     raise ValueError("the table does not fit the kernel")
             elif part.parity:
                 level.kind = PARITY_CODES
