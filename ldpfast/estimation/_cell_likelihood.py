@@ -57,6 +57,10 @@ class LevelReports(ABC):
             matrix[whole * span : k, whole * span : k] += weights[whole]
 
     @abstractmethod
+    def expect(self, p: Floats, n: int) -> None:
+        """Put the reports to expect of n people with some shares of the cells in the place of those that were counted."""
+
+    @abstractmethod
     def weigh(self, p: Floats) -> None:
         """Compute the weights of the numbers for some shares of the cells."""
 
@@ -104,6 +108,9 @@ class CodeReports(LevelReports):
     def gap(self) -> float:
         """Difference of the probabilities of a code in the window and outside of it."""
         return self.inside - self.outside
+
+    def expect(self, p: Floats, n: int) -> None:
+        self.n, self.counts = n, np.rint(n * self.probabilities(p)).astype(np.int64)
 
     def weigh(self, p: Floats) -> None:
         """Multinomial counts need no weights."""
@@ -182,6 +189,10 @@ class ShareReports(LevelReports):
         """Return what the numbers estimate for shares of the cells, or for several vectors, the columns of a matrix."""
         return self.sums((x.T * self.signs).T) if self.level.signed else self.sums(x)
 
+    def expect(self, p: Floats, n: int) -> None:
+        self.n, self.numbers = n, self.seen(p)
+        self.weigh(p)
+
     def weigh(self, p: Floats) -> None:
         self.weights = self.n / (self.level.base + self.level.slope * self.sums(p))
 
@@ -224,6 +235,27 @@ class CellLikelihood:
     def of(cls, k: int, levels: Sequence[CodedLevel], counts: Sequence[NDArray[np.int64]]) -> CellLikelihood:
         """Return the likelihood from the counts of the codes of each level."""
         return cls([_reports_of(k, level, codes) for level, codes in zip(levels, counts, strict=True)])
+
+    @classmethod
+    def expected(cls, levels: Sequence[CodedLevel], parts: Sequence[float], shares: Floats, n: int) -> CellLikelihood:
+        """Return the likelihood whose counts are those to expect of n people, a part of whom report each level.
+
+        Parameters
+        ----------
+        levels : sequence of CodedLevel
+        parts : sequence of float
+            Probability of each level.
+        shares : ndarray, shape (k,)
+            True shares of the cells.
+        n : int
+        """
+        found = []
+        for level, part in zip(levels, parts, strict=True):
+            people = round(part * n)
+            reports = _reports_of(len(shares), level, np.zeros(level.codes, np.int64))
+            reports.expect(shares, people)
+            found.append(reports)
+        return cls(found)
 
     @classmethod
     def of_tree(cls, levels: Sequence[TreeLevel], counts: Sequence[int], numbers: Sequence[Floats]) -> CellLikelihood:

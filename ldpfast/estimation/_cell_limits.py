@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,25 @@ FAR = 6.0  # standard errors beyond which ends of cells are excluded without a l
 ROUNDING = 1e-12  # of sums of shares
 
 
+class Values(Protocol):
+    """Estimates of functions of the shares, with standard errors and the largest step of one report."""
+
+    @property
+    def value(self) -> Floats: ...
+
+    @property
+    def stderr(self) -> Floats: ...
+
+    @property
+    def step(self) -> Floats: ...
+
+    def limit(self, side: int, tail: Any) -> Floats:
+        """Return the lower (side -1) or upper limits (1)."""
+
+    def reshaped(self, shape: tuple[int, ...]) -> Values:
+        """Return the same numbers in another shape."""
+
+
 @dataclass(frozen=True, eq=False)
 class LinearValues:
     """Unbiased estimates of linear functions of the shares, with standard errors and the largest step of one report."""
@@ -35,6 +54,10 @@ class LinearValues:
         """Return the lower (side -1) or upper limits (1)."""
         return BoundedSum(self.step, self.step).bounds(self.value, self.stderr, tail)[side > 0]
 
+    def reshaped(self, shape: tuple[int, ...]) -> LinearValues:
+        """Return the same numbers in another shape."""
+        return LinearValues(*(x.reshape(shape) for x in (self.value, self.stderr, self.step)))
+
 
 @dataclass(frozen=True, eq=False)
 class EndLimits:
@@ -43,8 +66,8 @@ class EndLimits:
     They are widened so that they contain the estimate that is shown.
     """
 
-    below: LinearValues
-    above: LinearValues
+    below: Values
+    above: Values
     by_coordinate: ClassVar[bool] = True
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
@@ -52,7 +75,106 @@ class EndLimits:
         return np.minimum(low, value), np.maximum(high, value)
 
 
-class LinearEstimate:
+@dataclass(frozen=True, eq=False)
+class MeanLimits:
+    """Limits of a mean: those of another rule, widened by a bound on the bias.
+
+    Attributes
+    ----------
+    found : Values
+        Its single estimate.
+    bias : float
+    """
+
+    found: Values
+    bias: float
+    by_coordinate: ClassVar[bool] = True
+
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
+        return self.found.limit(-1, tail) - self.bias, self.found.limit(1, tail) + self.bias
+
+
+class CellsEstimate(ABC):
+    """Unbiased or nearly unbiased linear estimate of the shares of k cells, for limits.
+
+    Attributes
+    ----------
+    k : int
+        Number of cells.
+    shares : ndarray, shape (k,)
+        Estimate of the shares that is shown, none of which is negative.
+    raw : ndarray, shape (k,)
+        The linear estimate, some of whose numbers may be negative.
+    """
+
+    k: int
+    shares: Floats
+    raw: Floats
+
+    @abstractmethod
+    def of(self, rows: Floats) -> Values:
+        """Return the estimates of linear functions of the shares, shape (functions, k)."""
+
+    @abstractmethod
+    def of_ends(self, weights: Floats) -> Values:
+        """Return the estimates of linear functions of the distribution function at the ends of the k cells."""
+
+    @property
+    @abstractmethod
+    def of_cells(self) -> Values:
+        """Estimates of the shares."""
+
+    @property
+    @abstractmethod
+    def of_all_ends(self) -> Values:
+        """Estimates of the distribution function at the ends of the first k - 1 cells."""
+
+    @abstractmethod
+    def draws(self, seed: int) -> Floats:
+        """Return draws of the noise at these ends, in units of its standard errors, shape (k - 1, draws)."""
+
+    @cached_property
+    def noise(self) -> Floats:
+        """The draws of the limits of this estimate alone."""
+        return self.draws(0)
+
+    @abstractmethod
+    def is_known(self, tail: float) -> bool:
+        """Return whether reports say anything about the shares: not if the people who answer can all be noise."""
+
+    @property
+    def missing(self) -> LinearValues | None:
+        """Share of the people without an answer; None if everybody answers."""
+        return None
+
+    def critical_value(self, confidence: float) -> float:
+        """Return the standard errors within which the noise is at all ends at once, with the given probability.
+
+        The quantile of the largest noise is that of the draws, and for tails that have too few of them Bonferroni's.
+        """
+        return largest_noise(np.abs(self.noise).max(axis=0), max(1, self.k - 1), confidence)
+
+    def band(self, confidence: float) -> tuple[Floats, Floats]:
+        """Return limits of the distribution function at the ends of the first k - 1 cells that hold for all at once."""
+        from scipy.special import ndtr
+
+        ends, single = self.of_all_ends, float(ndtr(-self.critical_value(confidence)))
+        shown = np.cumsum(self.shares)[:-1]
+        low, high = EndLimits(ends, ends).bounds(shown, shown, single)
+        low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def largest_noise(drawn: Floats, numbers: int, confidence: float) -> float:
+    """Return the value which the largest of some standardized numbers exceeds with probability 1 - confidence, from draws."""
+    from scipy.special import ndtri
+
+    tail = (1 - confidence) / 2
+    z = -float(ndtri(tail / numbers))
+    return z if 2 * tail < FEWEST_TAIL else min(z, float(np.quantile(drawn, confidence)))
+
+
+class LinearEstimate(CellsEstimate):
     """The unbiased linear estimate of the shares of k cells with fixed weights, one step of scoring from p.
 
     The expectation of p + V gradient(p) is that of the shares, whatever they are: V is the inverse of the information on
@@ -81,12 +203,11 @@ class LinearEstimate:
         self.raw = self.p + self.covariance @ (gradient - gradient.mean())
 
     def of(self, rows: Floats) -> LinearValues:
-        """Return the estimates of linear functions, shape (functions, k)."""
         return self._of_weights(rows @ self.raw, rows @ self.covariance)
 
     def of_ends(self, weights: Floats) -> LinearValues:
-        """Return the estimates of linear functions of the distribution function at the ends of the first k - 1 cells."""
-        return self._of_weights(weights @ self.cumulative, weights @ self._from_gradient)
+        inner = weights[:, :-1]
+        return self._of_weights(inner @ self.cumulative + weights[:, -1], inner @ self._from_gradient)
 
     def _of_weights(self, value: Floats, weights: Floats) -> LinearValues:
         variance, step = self.likelihood.variance_and_step(weights, self.p, self.shares)
@@ -94,7 +215,6 @@ class LinearEstimate:
 
     @cached_property
     def of_cells(self) -> LinearValues:
-        """Estimates of the shares."""
         return self._of_weights(self.raw, self.covariance)
 
     @cached_property
@@ -109,35 +229,27 @@ class LinearEstimate:
 
     @cached_property
     def of_all_ends(self) -> LinearValues:
-        """Estimates of the distribution function at these ends."""
         return self._of_weights(self.cumulative, self._from_gradient)
 
-    @cached_property
-    def noise(self) -> Floats:
-        """Draws of the noise at these ends, in units of its standard errors, shape (k - 1, draws)."""
-        covariance = np.cumsum(self._from_gradient, axis=1)[:, :-1]
-        scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-        covariance /= scale[:, np.newaxis] * scale
-        covariance[np.diag_indices_from(covariance)] += NUGGET
-        draws = np.random.default_rng(0).standard_normal((self.k - 1, DRAWS))
-        return np.asarray(np.linalg.cholesky(covariance) @ draws)
+    @property
+    def end_covariance(self) -> Floats:
+        """Covariance matrix of the distribution function at these ends, if the shares were those of the weights."""
+        return np.cumsum(self._from_gradient, axis=1)[:, :-1]
 
-    def band(self, confidence: float) -> tuple[Floats, Floats]:
-        """Return limits of the distribution function at the ends of the first k - 1 cells that hold for all at once.
+    def draws(self, seed: int) -> Floats:
+        return drawn_noise(self.end_covariance, seed)
 
-        The quantile of the largest noise is that of the draws, and for tails that have too few of them Bonferroni's.
-        """
-        from scipy.special import ndtr, ndtri
+    def is_known(self, tail: float) -> bool:
+        return True
 
-        tail = (1 - confidence) / 2
-        z = -float(ndtri(tail / max(1, self.k - 1)))
-        if 2 * tail >= FEWEST_TAIL:
-            z = min(z, float(np.quantile(np.abs(self.noise).max(axis=0), confidence)))
-        ends, single = self.of_all_ends, float(ndtr(-z))
-        shown = np.cumsum(self.shares)[:-1]
-        low, high = EndLimits(ends, ends).bounds(shown, shown, single)
-        low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
-        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+def drawn_noise(covariance: Floats, seed: int) -> Floats:
+    """Return draws of normal numbers with the correlations of a covariance matrix, which is overwritten."""
+    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    covariance /= scale[:, np.newaxis] * scale
+    covariance[np.diag_indices_from(covariance)] += NUGGET
+    draws = np.random.default_rng(seed).standard_normal((len(covariance), DRAWS))
+    return np.asarray(np.linalg.cholesky(covariance) @ draws)
 
 
 def _inverse(matrix: Floats) -> Floats:
@@ -165,26 +277,65 @@ class CellQuantileLimits:
 
     Attributes
     ----------
-    linear : LinearEstimate
+    linear : CellsEstimate
     q : ndarray
         Probabilities.
-    unit : callable
-        Returns the limits in the unit of the records for the first and last cell that may contain a quantile.
+    low, high : ndarray, shape (k,)
+        Limits in the unit of the records, where a cell is the first or the last that may contain a quantile.
     """
 
-    linear: LinearEstimate
+    linear: CellsEstimate
     q: Floats
-    unit: Callable[[NDArray[np.int64], NDArray[np.int64]], tuple[Floats, Floats]]
+    low: Floats
+    high: Floats
+    by_coordinate: ClassVar[bool] = True
 
-    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
-        found = np.array([self._cells(q, tail) for q in np.ravel(self.q)], np.int64).reshape(*np.shape(self.q), 2)
-        low, high = self.unit(found[..., 0], found[..., 1])
-        return np.minimum(low, value), np.maximum(high, value)
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
+        tails = np.broadcast_to(tail, np.shape(self.q)).ravel().tolist()
+        found = np.array([test.cells(own) for test, own in zip(self._tests, tails, strict=True)], np.int64)
+        found = found.reshape(*np.shape(self.q), 2)
+        return np.minimum(self.low[found[..., 0]], value), np.maximum(self.high[found[..., 1]], value)
 
-    def _cells(self, q: float, tail: float) -> tuple[int, int]:
-        """Return the first and the last cell that may contain the quantile."""
-        linear, k = self.linear, self.linear.k
-        shown, errors = np.minimum(np.cumsum(linear.shares)[:-1], 1.0), linear.of_all_ends.stderr
+    @cached_property
+    def _tests(self) -> list[QuantileTests]:
+        return [QuantileTests.of(self.linear, q) for q in np.ravel(self.q).tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileTests:
+    """The tests of one quantile, which have limits for every probability of an error.
+
+    Attributes
+    ----------
+    linear : CellsEstimate
+    q : float
+    cell : int
+        Cell of the quantile of the estimate that is shown.
+    start : ndarray of int
+        First end of each mean over neighboring ends.
+    size : int
+        Number of ends in a mean.
+    value, stderr : ndarray
+        The means and their standard errors.
+    below, above : list of ndarray
+        Draws of the critical value at which a limit fails, for some places of the quantile.
+    """
+
+    linear: CellsEstimate
+    q: float
+    cell: int
+    start: NDArray[np.intp]
+    size: int
+    value: Floats
+    stderr: Floats
+    below: list[Floats]
+    above: list[Floats]
+
+    @classmethod
+    def of(cls, linear: CellsEstimate, q: float) -> QuantileTests:
+        """Return the tests of the quantile for the probability q."""
+        k, errors = linear.k, linear.of_all_ends.stderr
+        shown = np.minimum(np.cumsum(linear.shares)[:-1], 1.0)
         cell = int(np.searchsorted(shown, q))  # that of the quantile of the estimate; the last one has no end
         error = errors[min(cell, k - 2)]
         first, last = (int(np.searchsorted(shown, q + side * error)) for side in (-1, 1))
@@ -195,43 +346,67 @@ class CellQuantileLimits:
         end = min(k - size, max([cell, last, *near[-1:]]) + 1)
         begin = min(begin, end - 1)
         start = np.arange(begin, end)
-        weights = np.zeros((len(start), k - 1))
+        weights = np.zeros((len(start), k))
         weights[np.arange(len(start))[:, np.newaxis], start[:, np.newaxis] + np.arange(size)] = 1 / size
         means = linear.of_ends(weights)
         scale = np.maximum(means.stderr, 1e-300)
-        drawn = (weights @ (linear.noise * errors[:, np.newaxis]) + (weights @ shown)[:, np.newaxis]) / scale[
-            :, np.newaxis
-        ]
-        critical = [0.0, 0.0]
-        for quantile in {
+        inner = weights[:, :-1]
+        drawn = (inner @ (linear.noise * errors[:, np.newaxis]) + (inner @ shown)[:, np.newaxis]) / scale[:, np.newaxis]
+        below = []
+        above = []
+        for place in {
             first,
             cell,
             last,
         }:  # where the function just reaches q at the end of this cell, or just before it
-            if quantile < k - 1:
-                before = start <= quantile
-                excess = shown[quantile] / scale[before, np.newaxis] - drawn[before]
-                critical[0] = max(critical[0], _critical(excess, tail))
-            if quantile > 0:
-                behind = start >= quantile - size
-                excess = drawn[behind] - shown[quantile - 1] / scale[behind, np.newaxis]
-                critical[1] = max(critical[1], _critical(excess, tail))
-        low = np.flatnonzero(means.value + critical[0] * scale >= q)
-        high = np.flatnonzero(means.value - critical[1] * scale < q)
-        lowest = int(start[low[0]]) if len(low) else k - 1
-        highest = int(start[high[-1]]) + size if len(high) else 0
-        return min(lowest, cell), min(max(highest, cell), k - 1)
+            before, behind = start <= place, start >= place - size
+            if place < k - 1:
+                failing = shown[place] / scale[before, np.newaxis] - drawn[before]
+                below.append(failing.min(axis=0, initial=np.inf))
+            if place > 0:
+                failing = drawn[behind] - shown[place - 1] / scale[behind, np.newaxis]
+                above.append(failing.min(axis=0, initial=np.inf))
+        return cls(linear, q, cell, start, size, means.value, scale, below, above)
+
+    def cells(self, tail: float) -> tuple[int, int]:
+        """Return the first and the last cell that may contain the quantile, with a probability of an error on each side."""
+        if not self.linear.is_known(tail):
+            return 0, self.linear.k - 1
+        return self.cells_for(self.value, self.critical(tail))
+
+    def critical(self, tail: float) -> tuple[float, float]:
+        """Return the critical values of the tests below and above, for a probability of an error."""
+        below, above = (
+            max([0.0, *(_critical(failing, tail) for failing in side)]) for side in (self.below, self.above)
+        )
+        return below, above
+
+    def cells_for(self, value: Floats, critical: tuple[float, float]) -> tuple[int, int]:
+        """Return the first and the last cell that may contain the quantile, for some means and critical values."""
+        last, (below, above) = self.linear.k - 1, critical
+        low = np.flatnonzero(value + below * self.stderr >= self.q)
+        high = np.flatnonzero(value - above * self.stderr < self.q)
+        lowest = int(self.start[low[0]]) if len(low) else last
+        highest = int(self.start[high[-1]]) + self.size if len(high) else 0
+        return min(lowest, self.cell), min(max(highest, self.cell), last)
+
+    def draws(self, number: int) -> Floats:
+        """Return draws of the means if the shares that are shown were the true ones, shape (means, number)."""
+        linear, shown = self.linear, np.minimum(np.cumsum(self.linear.shares)[:-1], 1.0)
+        ends = shown[:, np.newaxis] + linear.noise[:, :number] * linear.of_all_ends.stderr[:, np.newaxis]
+        total = np.concatenate([np.zeros((1, number)), np.cumsum(ends, axis=0)])
+        return np.asarray((total[self.start + self.size] - total[self.start]) / self.size)
 
 
-def _critical(excess: Floats, tail: float) -> float:
-    """Return the critical value for which all tests of the rows reject in a column with about the given probability."""
+def _critical(failing: Floats, tail: float) -> float:
+    """Return the critical value for which a limit fails in about the given part of the draws."""
     from scipy.special import ndtri
 
     z = -float(ndtri(tail))
-    if not len(excess) or tail >= 0.5:
+    if tail >= 0.5:
         return z
     level = max(tail, FEWEST_TAIL / 2)
-    found = float(np.quantile(excess.min(axis=0), 1 - level))
+    found = float(np.quantile(failing, 1 - level))
     return max(0.0, min(z, found * z / -float(ndtri(level))))
 
 

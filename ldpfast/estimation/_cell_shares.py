@@ -44,6 +44,16 @@ def smooth_basis(k: int) -> tuple[Floats, Floats]:
     return basis, penalties
 
 
+@lru_cache(maxsize=8)
+def basis_with_missing(k: int) -> tuple[Floats, Floats]:
+    """Return the functions of k cells of which the last one is apart, that of people without an answer: its own is free."""
+    inner, penalties = smooth_basis(k - 1)
+    basis = np.zeros((k, inner.shape[1] + 1))
+    basis[:-1, :-1], basis[-1, -1] = inner, 1.0
+    basis.flags.writeable = False
+    return basis, np.append(penalties, 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class SmoothShares:
     """A penalized estimate: shares, penalty, coefficients in the basis, degrees of freedom, evidence."""
@@ -55,9 +65,14 @@ class SmoothShares:
     evidence: float
 
 
-def smooth_shares(likelihood: CellLikelihood, penalties: Floats, start: Floats | None = None) -> SmoothShares:
-    """Return the estimate whose logarithm is smooth, with the penalty of the largest evidence (Laplace's method)."""
-    basis, roughness = smooth_basis(likelihood.k)
+def smooth_shares(
+    likelihood: CellLikelihood, penalties: Floats, start: Floats | None = None, *, has_missing: bool = False
+) -> SmoothShares:
+    """Return the estimate whose logarithm is smooth, with the penalty of the largest evidence (Laplace's method).
+
+    With `has_missing`, the last cell is that of people without an answer.
+    """
+    basis, roughness = (basis_with_missing if has_missing else smooth_basis)(likelihood.k)
     theta = np.zeros(basis.shape[1]) if start is None else start
     best: SmoothShares | None = None
     falls = 0
@@ -176,20 +191,21 @@ def target_of(smooth: SmoothShares, n: int) -> Floats:
     return np.asarray((1 - share) * smooth.shares + share / len(smooth.shares))
 
 
-def estimated_shares(likelihood: CellLikelihood) -> Floats:
+def estimated_shares(likelihood: CellLikelihood, *, has_missing: bool = False) -> Floats:
     """Return the shares of the cells: candidates with different numbers of pseudo-people, mixed by Akaike's weights.
 
-    The weights of decoded shares in the likelihood are computed twice, the second time at a pilot estimate.
+    With `has_missing`, the last cell is that of people without an answer. The weights of decoded shares in the likelihood are
+    computed twice, the second time at a pilot estimate.
     """
     n = likelihood.n
-    smooth = smooth_shares(likelihood, PENALTIES)
+    smooth = smooth_shares(likelihood, PENALTIES, has_missing=has_missing)
     target = target_of(smooth, n)
     if likelihood.has_weights:
         path, pilot = PseudoPeople(likelihood, target), target
         for share in PILOT:
             pilot = path.maximum(share * n, pilot)
         likelihood.weigh(0.9 * pilot + 0.1 * target)
-        smooth = smooth_shares(likelihood, np.array([smooth.penalty]), smooth.coefficients)
+        smooth = smooth_shares(likelihood, np.array([smooth.penalty]), smooth.coefficients, has_missing=has_missing)
         target = target_of(smooth, n)
     path, p = PseudoPeople(likelihood, target), target
     candidates = [smooth.shares]

@@ -8,13 +8,23 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _check, _plots
 from .._typing import AnyArray, Floats
 from ..results import ONE_SIGMA, SHARES, Estimate, Normal
+from ._answered_cells import AnsweredEstimate
 from ._cell_likelihood import CellLikelihood
-from ._cell_limits import CellQuantileLimits, EndLimits, LinearEstimate, mean_margin
+from ._cell_limits import (
+    CellQuantileLimits,
+    CellsEstimate,
+    EndLimits,
+    LinearEstimate,
+    LinearValues,
+    MeanLimits,
+    Values,
+    mean_margin,
+)
 from ._cell_shares import estimated_shares
 
 
@@ -43,6 +53,13 @@ class NumberCells:
         if self.integers:
             return np.asarray(self.lower - 0.5 + np.arange(self.count + 1), np.float64)
         return np.linspace(self.lower, self.upper, self.count + 1)
+
+    @property
+    def starts(self) -> Floats:
+        """Smallest numbers of all cells but the first, as doubles: a cell is that of the numbers from its start on."""
+        if self.integers:
+            return self.middles[1:]
+        return np.nextafter(self.ends[1:-1] + ON_END * self.width, np.inf)
 
     @property
     def width(self) -> float:
@@ -102,6 +119,7 @@ class DistributionValue(Estimate[Any]):
     raw: Any = 0.0
     _quantity: str = "share"
     _unit_text: str = ""
+    _labels: tuple[str, ...] = ("",)
 
     def _unbiased(self) -> DistributionValue:
         return replace(self, value=self.raw)
@@ -111,6 +129,9 @@ class DistributionValue(Estimate[Any]):
 
     def _unit(self) -> str:
         return self._unit_text
+
+    def _entries(self, places: Sequence[int]) -> list[str]:
+        return [self._labels[at] for at in places]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,7 +163,7 @@ class DistributionEstimate(Estimate[Floats]):
 
     raw: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
     _cells: NumberCells = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
-    _linear: LinearEstimate = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
+    _linear: CellsEstimate = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
 
     @property
     def ends(self) -> Floats:
@@ -182,7 +203,8 @@ class DistributionEstimate(Estimate[Floats]):
         if points is None:
             points = self._cells.middles if self._cells.integers else self.ends[1:]
         place = self._position("points", points)
-        return self._between(np.zeros_like(place), place)
+        labels = [f"up to {x:.15g}" for x in np.ravel(points)]
+        return self._between(np.zeros_like(place), place, labels)
 
     def probability(self, low: ArrayLike, high: ArrayLike) -> DistributionValue:
         """Return the share of records in (low, high], or of integers in [low, high].
@@ -215,7 +237,8 @@ class DistributionEstimate(Estimate[Floats]):
             index = int(np.argmin(first <= last))
             raise ValueError(f"low must be at most high, got {first.flat[index]:g} and {last.flat[index]:g}")
         start = np.ceil(first) - 1 if self._cells.integers else first
-        return self._between(self._position("low", start), self._position("high", last))
+        labels = [f"{a:.15g} to {b:.15g}" for a, b in zip(first.flat, last.flat, strict=True)]
+        return self._between(self._position("low", start), self._position("high", last), labels)
 
     def quantile(self, q: ArrayLike = 0.5) -> DistributionValue:
         """Return quantiles of the records; the default is the median.
@@ -241,15 +264,11 @@ class DistributionEstimate(Estimate[Floats]):
         cell = np.clip(np.searchsorted(total, probabilities) - 1, 0, cells.count - 1)
         inside = (probabilities - total[cell]) / (total[cell + 1] - total[cell])
         value = cells.middles[cell] if cells.integers else cells.ends[cell] + inside * cells.width
-        rule = CellQuantileLimits(self._linear, probabilities, self._unit_of)
+        span = (cells.middles, cells.middles) if cells.integers else (cells.ends[:-1], cells.ends[1:])
+        rule = CellQuantileLimits(self._linear, probabilities, *span)
         low, high = rule.bounds(value, value, ONE_SIGMA)
-        return self._derived(value, (high - low) / 2, value, rule, "quantile", (cells.lower, cells.upper))
-
-    def _unit_of(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        cells = self._cells
-        return (
-            (cells.middles[first], cells.middles[last]) if cells.integers else (cells.ends[first], cells.ends[last + 1])
-        )
+        labels = [f"{100 * q:.6g} %" for q in probabilities.flat]
+        return self._derived(value, (high - low) / 2, value, rule, "quantile", (cells.lower, cells.upper), labels)
 
     @property
     def mean(self) -> DistributionValue:
@@ -257,7 +276,8 @@ class DistributionEstimate(Estimate[Floats]):
         cells = self._cells
         found = self._linear.of(cells.middles[np.newaxis])
         value, stderr = found.value[0], found.stderr[0]
-        rule = Normal(mean_margin(cells.lower, cells.upper, cells.count, cells.integers))
+        margin = mean_margin(cells.lower, cells.upper, cells.count, cells.integers)
+        rule = Normal(margin) if isinstance(found, LinearValues) else MeanLimits(found.reshaped(()), margin)
         return self._derived(value, stderr, value, rule, "mean", (cells.lower, cells.upper))
 
     def density(self, points: ArrayLike | None = None) -> Floats:
@@ -374,16 +394,16 @@ class DistributionEstimate(Estimate[Floats]):
     def _position(self, name: str, points: ArrayLike) -> Floats:
         return self._cells.position(self._points(name, points))
 
-    def _between(self, first: Floats, last: Floats) -> DistributionValue:
+    def _between(self, first: Floats, last: Floats, labels: Sequence[str]) -> DistributionValue:
         """Return the share of the records between two positions."""
         places = np.arange(self._cells.count + 1)
         value = np.interp(last, places, self._cumulative) - np.interp(first, places, self._cumulative)
         exact = self._ends(first, last)
         inner = self._ends(np.minimum(np.ceil(first), np.floor(last)), np.floor(last))
         outer = self._ends(np.floor(first), np.ceil(last))
-        return self._derived(value, exact.stderr, exact.value, EndLimits(inner, outer), "share", SHARES)
+        return self._derived(value, exact.stderr, exact.value, EndLimits(inner, outer), "share", SHARES, labels)
 
-    def _ends(self, first: Floats, last: Floats) -> Any:
+    def _ends(self, first: Floats, last: Floats) -> Values:
         """Return the unbiased shares between two positions."""
         count = self._cells.count
         weights = np.zeros((first.size, count + 1))
@@ -392,17 +412,17 @@ class DistributionEstimate(Estimate[Floats]):
             rows, part = np.arange(len(position)), position - below
             np.add.at(weights, (rows, below), sign * (1 - part))
             np.add.at(weights, (rows, below + 1), sign * part)
-        found = self._linear.of_ends(weights[:, 1:-1])
-        shape, constant = first.shape, weights[:, -1]
-        return replace(
-            found,
-            value=(found.value + constant).reshape(shape),
-            stderr=found.stderr.reshape(shape),
-            step=found.step.reshape(shape),
-        )
+        return self._linear.of_ends(weights[:, 1:]).reshaped(first.shape)
 
     def _derived(
-        self, value: Any, stderr: Any, raw: Any, rule: Any, quantity: str, span: tuple[float, float]
+        self,
+        value: Any,
+        stderr: Any,
+        raw: Any,
+        rule: Any,
+        quantity: str,
+        span: tuple[float, float],
+        labels: Sequence[str] = ("",),
     ) -> DistributionValue:
         unit = "" if quantity == "share" else " (unit of the records)"
         value, stderr, raw = (float(x) if np.ndim(x) == 0 else np.array(x) for x in (value, stderr, raw))
@@ -416,18 +436,25 @@ class DistributionEstimate(Estimate[Floats]):
             raw,
             quantity,
             unit,
+            tuple(labels),
             _span=span,
             _people=self._people,
         )
 
 
-def distribution_of(likelihood: CellLikelihood, cells: NumberCells, counted: Estimate[Any]) -> DistributionEstimate:
-    """Return the distribution with the largest likelihood, smooth where the reports allow it."""
-    shares = estimated_shares(likelihood)
-    linear = LinearEstimate(likelihood, shares)
+def distribution_of(
+    likelihood: CellLikelihood, cells: NumberCells, counted: Estimate[Any], *, has_missing: bool = False
+) -> DistributionEstimate:
+    """Return the distribution with the largest likelihood, smooth where the reports allow it.
+
+    With `has_missing`, the reports are about one more cell, that of people without an answer, and the distribution is that of
+    the others.
+    """
+    whole = LinearEstimate(likelihood, estimated_shares(likelihood, has_missing=has_missing))
+    linear: CellsEstimate = AnsweredEstimate(whole) if has_missing else whole
     single = linear.of_cells
     return DistributionEstimate(
-        shares,
+        linear.shares,
         single.stderr,
         counted.n,
         counted.guarantee,
