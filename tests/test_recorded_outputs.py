@@ -20,7 +20,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import central, estimation, privacy
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Pairs, Repeated, Several, Together, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Number, Pairs, Repeated, Several, Together, YesNo
 
 from .cards import CARDS
 from .support.cases import each
@@ -200,6 +200,13 @@ PAIR_QUESTIONS: dict[str, Any] = {
 }
 
 
+NUMBER_QUESTIONS: dict[str, Any] = {
+    "number": Number(-4, 4),
+    "few": Number(0, 4, integers=True),
+    "bin": Number(-4, 4, cells=30, optional=True),
+}
+
+
 def of_survey(questions: dict[str, Any], answers: int, personal: bool) -> str:
     """Return the reports and counts of a survey."""
     survey, n = ldp.Survey(questions, 3.0, answers=answers), 20_000
@@ -237,6 +244,8 @@ def computed() -> dict[str, Callable[[], str]]:
     }
     made |= {"Survey of pairs": lambda: of_survey(PAIR_QUESTIONS, 2, False)}
     made |= {"Survey of pairs PersonKeys": lambda: of_survey(PAIR_QUESTIONS, 2, True)}
+    made |= {"Survey of numbers": lambda: of_survey(NUMBER_QUESTIONS, 2, False)}
+    made |= {"Survey of numbers PersonKeys": lambda: of_survey(NUMBER_QUESTIONS, 1, True)}
     made |= {
         f"Survey of sets {answers}{' PersonKeys' * own}": lambda m=answers, own=own: of_survey(SET_QUESTIONS, m, own)
         for answers in (1, 2)

@@ -307,6 +307,7 @@ EVERYWHERE_EXCEPTIONS = {
     "estimation.DistributionEstimate.plot": "the band of the distribution function is for the whole curve",
     "estimation.HistogramEstimate.plot": "the band of a density is for the whole curve",
     "estimation.SeriesEstimate.plot": "the band of a density is for the whole curve",
+    "survey.NumberAnswer.plot": "the band of the distribution function is for the whole curve",
 }
 
 

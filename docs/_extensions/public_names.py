@@ -72,6 +72,7 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "ldpfast.survey.Choice": ("ldpfast.survey.Answer",),
     "ldpfast.survey.Cross": ("ldpfast.survey.CrossAnswer",),
     "ldpfast.survey.Histogram": ("ldpfast.survey.HistogramAnswer",),
+    "ldpfast.survey.Number": ("ldpfast.survey.NumberAnswer",),
     "ldpfast.survey.Text": ("ldpfast.survey.TextAnswer",),
     "ldpfast.survey.Repeated": (
         "ldpfast.survey.RepeatedSurvey",

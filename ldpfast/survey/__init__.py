@@ -21,6 +21,8 @@ from ._histogram import HistogramAnswer as HistogramAnswer
 from ._hypotheses import k_sample, two_sample
 from ._ledger import Ledger
 from ._mean import Mean
+from ._number import Number
+from ._number_answer import NumberAnswer as NumberAnswer
 from ._number_columns import NumberColumn as NumberColumn
 from ._option_answers import OptionsAnswer as OptionsAnswer
 from ._pairs import Pairs
@@ -54,6 +56,7 @@ __all__ = [
     "Histogram",
     "Ledger",
     "Mean",
+    "Number",
     "Pairs",
     "Repeated",
     "Several",

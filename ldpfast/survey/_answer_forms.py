@@ -11,7 +11,7 @@ from .._typing import AnyArray
 from ..mechanisms import Mechanism
 from ..reports import Counted
 from ._answers import Answer
-from ._planned_answer import Expected, PlannedAnswer
+from ._planned_answer import Expected, PlannedAnswer, PlannedQuantiles
 
 if TYPE_CHECKING:
     from ._columns import QuestionColumn
@@ -53,12 +53,15 @@ class AnswerForm(ABC):
         Whether answers of groups of people can be weighted.
     collision_variance : float
         Variance of a share that does not decrease with the number of people; 0 where reports have no hash functions.
+    shapes : tuple of str
+        Names of the distributions for which a plan is made, the default first; none where shares are expected.
     """
 
     has_symbols: ClassVar[bool] = True
     join: ClassVar[str] = "symbol"
     has_weights: ClassVar[bool] = True
     collision_variance: float = 0.0
+    shapes: ClassVar[tuple[str, ...]] = ()
 
     @property
     @abstractmethod
@@ -115,6 +118,10 @@ class AnswerForm(ABC):
     def planned(self, mechanism: Mechanism, expected: Expected, asked: float) -> PlannedAnswer:
         """Return the precision of the answer of a share of the people who are asked, without declared symbols."""
         raise TypeError(f"a {type(self).__name__} has declared symbols")
+
+    def planned_quantiles(self, mechanism: Mechanism, expected: Expected, n: float) -> PlannedQuantiles:
+        """Return the precision of quantiles for each of the shapes, where n people are asked."""
+        return {}
 
     def assumed(self) -> tuple[tuple[float, float], ...]:
         """Return the intervals of the shares for which a plan without expected shares is made."""

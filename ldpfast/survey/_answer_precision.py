@@ -84,8 +84,12 @@ def expectations(names: Sequence[str], forms: Sequence[AnswerForm], shares: Any,
         name = f"response[{question!r}]" if isinstance(response, Mapping) else "response"
         if not 0 < _check.real(name, rate) <= 1:
             raise ValueError(f"{name} must be in (0, 1], got {rate!r}")
-        is_given = question in given
-        ranges = _ranges(f"shares[{question!r}]", form.columns, given[question]) if is_given else form.assumed()
+        is_given, shares_name = question in given, f"shares[{question!r}]"
+        if form.shapes:
+            shape = _check.choice(shares_name, given[question], form.shapes) if is_given else ""
+            found.append(Expected(form.assumed(), float(rate), shape))
+            continue
+        ranges = _ranges(shares_name, form.columns, given[question]) if is_given else form.assumed()
         found.append(Expected(ranges, float(rate)))
     return found
 

@@ -151,6 +151,10 @@ class Answer(Estimate[Any]):
         """
         return goodness_of_fit(self, shares, rng)
 
+    def _equality(self, answers: Sequence[Answer]) -> TestResult | None:
+        """Return a test whether several answers to the question are equal; None if it is that of the shares of labels."""
+        return None
+
     def without_answers(self, gaps: NDArray[np.bool_]) -> Self:
         """Return the answer with no numbers where nobody was asked: everywhere, or in some of the groups of the first axis."""
         places = along(gaps, np.ndim(self.value) - gaps.ndim)
@@ -256,6 +260,15 @@ class Answer(Estimate[Any]):
     def _names_of_axes(self) -> tuple[str, ...]:
         """Return the names of the axes of a table of shares; none for other answers."""
         return ()
+
+    @property
+    def _panel_rows(self) -> int:
+        """Number of rows that the answer needs in a picture of the whole result."""
+        return len(self.entries)
+
+    def _draw_panel(self, ax: Any, title: str, confidence: float) -> bool:
+        """Draw the answer in a picture of the whole result, and return whether it has a picture of its own."""
+        return False
 
     def _listed(self) -> Answer:
         """Return the answer with every number once, for comparisons."""

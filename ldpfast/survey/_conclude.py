@@ -129,15 +129,16 @@ def _weights_of(
 
 
 def _warn_unweighted(texts: list[str], layout: SurveyRecipe) -> None:
-    """Warn that texts, tables of sets and pairs are left out of weighted results; raise if there is nothing else."""
+    """Warn that questions without weighted estimates are left out of weighted results; raise if there is nothing else."""
     if len(texts) == len(layout.items):
         raise ValueError(
-            "results must have a question whose answers are declared: texts, tables of sets and pairs have no weighted "
-            "estimates"
+            "results must have a question whose answers are declared: texts, distributions of numbers, tables of sets and "
+            "pairs have no weighted estimates"
         )
     listed = ", ".join(map(repr, texts))
     warn(
-        f"texts, tables of sets and pairs have no weighted estimates, so that questions are left out: {listed}",
+        "texts, distributions of numbers, tables of sets and pairs have no weighted estimates, so that questions are left "
+        f"out: {listed}",
         UserWarning,
     )
 

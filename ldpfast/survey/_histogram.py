@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import struct
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from .. import _check
 from .._typing import Floats
 from ..results import ONE_SIGMA, Estimate
 from ._answers import Answer, answer_like
-from ._number_columns import NumberColumn, number_of, texts_of
+from ._number_columns import BinColumn, number_of, texts_of
 from ._questions import ColumnQuestion
 from ._shares import Shares
 
@@ -70,12 +69,11 @@ class Histogram(ColumnQuestion):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HistogramColumn(NumberColumn):
+class HistogramColumn(BinColumn):
     """Numbers whose symbol is their bin."""
 
     edges: tuple[float, ...]
     integers: bool
-    encoding: ClassVar[str] = "bin"
 
     def __post_init__(self) -> None:
         labels = tuple(low if low == high else f"{low} to {high}" for low, high in self.bin_texts())
@@ -108,13 +106,6 @@ class HistogramColumn(NumberColumn):
 
     def limits(self) -> Floats:
         return np.array(self.edges[1:-1])
-
-    def _rounded(self, numbers: Floats) -> Any:
-        bins = np.searchsorted(self.limits(), super()._rounded(numbers), side="right")
-        return np.where(np.isnan(numbers), self.k - 1, bins).astype(np.uint32)
-
-    def client_part(self, start: int) -> tuple[int, bytes, bytes]:
-        return 2, struct.pack("<I12x", start), self.limits().astype("<f8").tobytes()
 
     @property
     def functions(self) -> int:

@@ -71,7 +71,8 @@ def k_sample(answers: Mapping[Any, Answer] | Sequence[Answer], *, rng: RNGLike =
     -------
     result : TestResult
         The statistic is the sum of the squared distances from the common shares that fit best, with their covariances under the
-        hypothesis, and has (groups - 1) (labels - 1) degrees of freedom. For a mean, people at the two ends are compared.
+        hypothesis, and has (groups - 1) (labels - 1) degrees of freedom. For a mean, people at the two ends are compared. For a
+        `Number` it is the largest distance of a distribution function from the common one, in standard errors.
 
     Raises
     ------
@@ -84,7 +85,8 @@ def k_sample(answers: Mapping[Any, Answer] | Sequence[Answer], *, rng: RNGLike =
     The p-value comes from a chi-square distribution if at least 5 reports of every symbol are expected, and there are at
     least 5 reports per symbol. Otherwise, where all groups have the same k-ary response to a compulsory question, reports are
     permuted between the groups, which is exact for every n. Else reports are drawn from the common shares (bootstrap),
-    which is approximate. O(k) time for k labels.
+    which is approximate. O(k) time for k labels. That of a `Number` comes from 2,000 draws of the noise of the distribution
+    functions, always the same ones; below 0.01 it is bounded by Bonferroni's inequality.
 
     References
     ----------
@@ -108,6 +110,9 @@ def k_sample(answers: Mapping[Any, Answer] | Sequence[Answer], *, rng: RNGLike =
         for other in listed[:at]:
             require_no_overlap(answer, other)
         require_alike(listed[0], answer)
+    own = listed[0]._equality(listed)
+    if own is not None:
+        return own
     found = [_distribution_of("answers", answer) for answer in listed]
     # The hypothesis holds with the shares that fit all groups best; their covariances depend on the shares.
     weights = np.array([part.n for part in found], np.float64)
@@ -166,7 +171,7 @@ def two_sample(a: Answer, b: Answer, *, rng: RNGLike = None) -> TestResult:
         return k_sample([a, b], rng=rng)
     require_alike(a, b)
     require_no_overlap(a, b)
-    return a._minus(b).test()
+    return a._equality([a, b]) or a._minus(b).test()
 
 
 def independence(answer: CrossAnswer, rng: RNGLike) -> TestResult:

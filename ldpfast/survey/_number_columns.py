@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, ClassVar
@@ -71,6 +73,23 @@ class NumberColumn(QuestionColumn):
     def _rounded(self, numbers: Floats) -> Any:
         """Return the canonical values of numbers."""
         return np.clip(numbers, *self.valid_range())
+
+
+class BinColumn(NumberColumn):
+    """Base class of questions whose symbol is the bin of a number: the number of limits that are at most the number."""
+
+    encoding: ClassVar[str] = "bin"
+
+    @abstractmethod
+    def limits(self) -> Floats:
+        """Return the numbers at which a new bin starts."""
+
+    def _rounded(self, numbers: Floats) -> Any:
+        bins = np.searchsorted(self.limits(), super()._rounded(numbers), side="right")
+        return np.where(np.isnan(numbers), self.k - 1, bins).astype(np.uint32)
+
+    def client_part(self, start: int) -> tuple[int, bytes, bytes]:
+        return 2, struct.pack("<I12x", start), self.limits().astype("<f8").tobytes()
 
 
 def _number(value: Any, valid: tuple[float, float]) -> float:

@@ -16,7 +16,7 @@ from .._table import Table, html_table
 from ..reports import recipe_of
 from ._cross import Cross
 from ._pairs import Pairs
-from ._survey_plan import SurveyPlan, curve, finish_panel, panels_of_units
+from ._survey_plan import QUANTILES, SurveyPlan, curve, finish_panel, panels_of_units
 
 if TYPE_CHECKING:
     from ._survey import Survey
@@ -178,7 +178,10 @@ def _precision(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list[s
     columns: dict[str, list[Any]] = {"question": list(plan.names), "unit": list(plan.units)}
     if len(surveys) == 1:
         columns["standard error"] = plan.expected.tolist()
-        columns["95 % interval, +-"] = (1.96 * plan.expected).tolist()
+        columns["95 % interval, +-"] = [
+            "" if unit.startswith("median") else 1.96 * error  # whose intervals are not normal
+            for unit, error in zip(plan.units, plan.expected.tolist(), strict=True)
+        ]
     else:
         for survey, other in zip(surveys, plans, strict=True):
             columns[f"epsilon {survey.epsilon:g}"] = other.expected.tolist()
@@ -191,8 +194,12 @@ def _precision(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list[s
     texts = [name for name, assumed in zip(plan.names, plan.assumed, strict=True) if assumed.startswith("a string")]
     if texts:
         note += f"; those of the texts {', '.join(texts)} are for a text that 1 % of people have"
+    medians = [name for name, assumed in zip(plan.names, plan.assumed, strict=True) if assumed.startswith("the median")]
+    if medians:
+        note += f"; those of the numbers {', '.join(medians)} are for the median of a uniform distribution"
     note += f". {_response_text(plan)} Without privacy, everybody answers all questions."
-    return [_scrolled(Table(columns)._html()), f"<p>{html.escape(note)}</p>"]
+    quantiles = [] if len(surveys) > 1 or plan.quantiles is None else [_scrolled(plan.quantiles._html(QUANTILES))]
+    return [_scrolled(Table(columns)._html()), f"<p>{html.escape(note)}</p>", *quantiles]
 
 
 def _response_text(plan: SurveyPlan) -> str:
@@ -233,7 +240,8 @@ def _differences(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list
     text = (
         f"<p>If the people{of_wave} are divided into two groups of equal size, a test at level {first.alpha:g} finds "
         f"the following differences with probability {first.power:g}. Smaller ones are likely to be missed. The difference is "
-        "one of a share of yes, of a mean, or of the share of one label while the others change by equal parts of it.</p>"
+        "one of a share of yes, of a mean, of a median, or of the share of one label while the others change by equal parts of "
+        "it.</p>"
     )
     columns: dict[str, list[Any]] = {"question": list(plans[0].names), "unit": list(plans[0].units)}
     for survey, plan in zip(surveys, plans, strict=True):

@@ -12,6 +12,8 @@ from .._limits import clopper_pearson
 from .._typing import Floats
 from ..results import BoundedSum, Debiasing, detectable_distance
 
+# Standard errors and half of the 95 % intervals of the median and of the 95 % quantile, by the shape of a distribution.
+PlannedQuantiles = dict[str, tuple[float, ...]]
 POINTS = np.array([0.0, 0.5, 1.0])
 BISECTIONS = 60
 
@@ -27,10 +29,13 @@ class Expected:
         range, from 0 to 1.
     response : float
         Share of the people who are asked and answer.
+    shape : str
+        Name of the shape of the distribution of a number; empty if none is given.
     """
 
     ranges: tuple[tuple[float, float], ...]
     response: float
+    shape: str = ""
 
     def largest(self, coefficients: Floats, spread: float) -> float:
         """Return the largest value of c0 + c1 s + c2 s^2 for shares that differ from the expected ones by at most `spread`."""

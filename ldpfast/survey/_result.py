@@ -195,7 +195,7 @@ class SurveyResult(Mapping[str, Answer]):
         return {"n": self.n, "guarantee": self.guarantee.to_dict(), "answers": answers}
 
     def plot(self, path: str | Path | None = None, confidence: float = 0.95) -> Any:
-        """Draw all answers with their intervals, one panel per question.
+        """Draw all answers with their intervals, one panel per question: of a `Number` the distribution function with its band.
 
         Limits are cut at the range of the answer. An estimate outside of it is a hollow point at the nearer limit. A figure has
         room for about 150 rows: of more, the largest numbers of each panel are shown, and its title says so; `table` has all.
@@ -217,12 +217,14 @@ class SurveyResult(Mapping[str, Answer]):
             If matplotlib is not installed.
         """
         answers = {name: answer._listed() for name, answer in self.items()}
-        counts = dict(zip(self, rows_shown([len(answer.entries) for answer in answers.values()]), strict=True))
+        counts = dict(zip(self, rows_shown([answer._panel_rows for answer in answers.values()]), strict=True))
         shown = [name for name, answer in answers.items() if counts[name] or not answer.entries]
         page, panels = panels_of_rows([counts[name] for name in shown])
         is_hollow = False
         for name, ax in zip(shown, panels, strict=True):
             answer, total = answers[name], len(answers[name].entries)
+            if answer._draw_panel(ax, text_of(name), confidence):
+                continue
             numbers = [np.ravel(x) for x in (answer.value, *answer.interval(confidence))]
             places = largest(numbers[0], counts[name])
             is_hollow |= draw_intervals(

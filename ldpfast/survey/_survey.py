@@ -41,7 +41,7 @@ class Survey(Question[SurveyResult]):
     Parameters
     ----------
     questions : mapping of str to question
-        `YesNo`, `Choice`, `Mean`, `Histogram`, `Text` or `Cross`, by their names.
+        `YesNo`, `Choice`, `Mean`, `Number`, `Histogram`, `Text` or `Cross`, by their names.
     epsilon : float
         Privacy parameter of all answers of a person together, > 0.
     answers : int, "all" or "auto", default 1
@@ -212,8 +212,9 @@ class Survey(Question[SurveyResult]):
             Probability that the test finds the difference, in (alpha, 1).
         shares : mapping, optional
             What is expected of the answers, by question: the share of yes; the shares of all labels, in their order or by
-            label, or the largest one that a label may have; the share of a text; a mean. The default is the worst case, apart
-            from texts, which 1 % of people have.
+            label, or the largest one that a label may have; the share of a text; a mean; the shape of the distribution of a
+            `Number`, of those of `SurveyPlan.quantiles`. The default is the worst case, apart from texts, which 1 % of people
+            have, and the median of a `Number` with a uniform distribution.
         response : float or mapping of str to float, default 1.0
             Share of the people who answer the questions that they are asked, in (0, 1], for all or by question. Those who do
             not answer an optional question send "no answer"; otherwise they send nothing.

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ._survey_recipe import SurveyRecipe
 
 MAX_PANELS = 12  # of a plot
+QUANTILES = (
+    "standard errors of quantiles in this survey, and half of their 95 % intervals, if numbers have such a distribution"
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,8 @@ class SurveyPlan:
         Entry [q, m - 1] is the largest standard error of question q where each person answers m questions, over all answers
         that people can give: that of a share near 1/2, or of a mean where half of the people are at each end. With `shares`,
         it is the largest one of the labels if people answer so. For a `Text`, it is that of the share of a string that 1 % of
-        people have. Infinite where no mechanism exists.
+        people have, and for a `Number` that of the median of numbers with a uniform distribution. Infinite where no mechanism
+        exists.
     answers : int
         Number of answers per person in this survey.
     nonprivate : ndarray, shape (questions,), or None
@@ -118,6 +122,11 @@ class SurveyPlan:
         For which answers the standard error of each question holds.
     response : tuple of float
         Share of the people who answer each question.
+    quantiles : Table or None
+        Standard errors of the median and of the 95 % quantile of each `Number` in this survey, and half of their 95 % intervals
+        ("+-"), for distributions of three shapes on the interval: "uniform"; "normal" around the middle, with the standard
+        deviation of a sixth of it; and "skewed", exponential with the mean of a sixth of it. Intervals are longer than those
+        of normal errors, because they are valid for every distribution.
 
     Examples
     --------
@@ -141,6 +150,7 @@ class SurveyPlan:
     waves: PlannedWaves | None = None
     assumed: tuple[str, ...] = ()
     response: tuple[float, ...] = ()
+    quantiles: Table | None = None
 
     @property
     def expected(self) -> Floats:
@@ -186,6 +196,8 @@ class SurveyPlan:
         described |= {"assumed": list(self.assumed), "response": list(self.response)}
         if self.comparison is not None:
             described |= {"alpha": self.comparison.alpha, "power": self.comparison.power}
+        if self.quantiles is not None:
+            described["quantiles"] = self.quantiles.to_dict()
         return described
 
     def plot(self, path: str | Path | None = None) -> Any:
@@ -240,10 +252,12 @@ class SurveyPlan:
         return text
 
     def __repr__(self) -> str:
-        return f"{self._shown()!r}\n{self.note}"
+        text = f"{self._shown()!r}\n{self.note}"
+        return text if self.quantiles is None else f"{text}\n{self.quantiles!r}\n{QUANTILES}"
 
     def _repr_html_(self) -> str:
-        return self._shown()._html(self.note)
+        table = self._shown()._html(self.note)
+        return table if self.quantiles is None else f"{table}{self.quantiles._html(QUANTILES)}"
 
     def _shown(self) -> Table:
         """Return the table with empty cells where nothing was asked for."""
@@ -300,7 +314,20 @@ def plan(recipe: SurveyRecipe, makers: Sequence[MechanismMaker], n: Any, goals: 
             for name, form in zip(names, forms, strict=True)
         ),
         tuple(each.response for each in expected),
+        _quantiles_of(recipe, expected, n),
     )
+
+
+def _quantiles_of(recipe: SurveyRecipe, expected: Sequence[Expected], n: int) -> Table | None:
+    """Return the standard errors of the quantiles of all numbers, from n people; None if no question is about numbers."""
+    rows = []
+    for item, mechanism, each in zip(recipe.items, recipe.mechanisms, expected, strict=True):
+        found = item.form.planned_quantiles(mechanism, each, n * share_asked(recipe.items, item, recipe.answers))
+        rows += [(item.name, shape, *errors) for shape, errors in found.items()]
+    if not rows:
+        return None
+    names = ("question", "distribution", "median", "median +-", "95 %", "95 % +-")
+    return Table({name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
 
 
 def variances_of(

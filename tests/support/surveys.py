@@ -16,6 +16,7 @@ from ldpfast.survey import (
     Cross,
     Histogram,
     Mean,
+    Number,
     Pairs,
     Several,
     Survey,
@@ -75,6 +76,18 @@ def pairs(optional: bool = False) -> dict[str, SurveyQuestion]:
     bits = {f"bit {i}": YesNo(column="smoker") for i in range(5)}
     asked = {name: question for name, question in questions(optional).items() if name in ("region", "income", "smoker")}
     return {**bits, **asked, "bits": Pairs(*bits), "all": Pairs("bit 0", *asked), "age": Mean(0, 100)}
+
+
+def numbers(optional: bool = False) -> dict[str, SurveyQuestion]:
+    """Return numbers with cells of equal width, and whole ones."""
+    return {
+        "income": Number(0, 160, cells=50, optional=optional),
+        "age": Number(0, 100, integers=True, optional=optional),
+        "smoker": YesNo(optional=optional),
+        "narrow": Number(-3, 161, optional=optional, column="income"),
+        "age and smoking": Cross("mean age", "smoker"),
+        "mean age": Mean(0, 100, optional=optional, column="age"),
+    }
 
 
 SYMPTOMS = ("fever", "cough", "rash", "ache", "chills", "nausea", "fatigue", "dizziness", "cramps", "itch")
@@ -142,6 +155,8 @@ SURVEYS = {
     "optional sets": Survey(
         {**sets(True), "all symptoms": Several(SYMPTOMS, 3, optional=True, column="symptoms")}, 9.0, answers=2
     ),
+    "numbers": Survey(numbers(), 2.0),
+    "optional numbers": Survey(numbers(True), 5.0, answers=2),
     "steps at a large epsilon": Survey({"age": Mean(0, 100, resolution=4), "smoker": YesNo()}, 9.0),
 }
 
@@ -302,6 +317,11 @@ def symbol(question: Any, cell: Any, word: int) -> int:
         return int(cell)
     if isinstance(question, Choice):
         return int(question.labels.index(cell))
+    if isinstance(question, Number) and question.integers:
+        return math.floor(cell - question.lower)
+    if isinstance(question, Number):  # a cell contains its upper end
+        place = (cell - question.lower) * question.cells / (question.upper - question.lower)
+        return min(max(math.ceil(place - 1e-6) - 1, 0), question.cells - 1)
     if isinstance(question, Histogram):
         return int(sum(cell >= edge for edge in question.edges[1:-1]))
     if question.resolution is not None:
