@@ -37,7 +37,7 @@ OTHER_ROWS = (
         "number",
         70,
         "its distribution: quantiles, shares, spikes",
-        "`estimation.Distribution`",
+        "`estimation.Distribution`, in surveys `survey.Number`",
         "no bins to choose; its limits hold for all populations",
     ),
     Decision("unbounded", 10, "mean", "`estimation.TruncatedMean`", "a moment is declared instead"),

@@ -366,7 +366,8 @@ class DistributionEstimate(Estimate[Floats]):
         ax.patch.set_visible(False)
         _plots.draw_band(ax, ends, self._cumulative, low, high, label=label, band=band)
         ax.set_ylim(0, 1)
-        ax.set_xlabel("value of the record (unit of the records)")
+        for each in (ax, right):  # that of the density is not shown
+            each.set_xlabel("value of the record (unit of the records)")
         ax.set_ylabel("share of records up to this value")
         return ax
 

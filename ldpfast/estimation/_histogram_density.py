@@ -67,7 +67,9 @@ def _bin_index(x: AnyArray, lower: float, upper: float, bins: int) -> NDArray[np
 
 @dataclass(frozen=True)
 class HistogramDensity(Problem[HistogramEstimate]):
-    """Density of a number in an interval by a histogram with bins of equal width.
+    """Density of a number in an interval by a histogram with bins of equal width, the paper's estimator.
+
+    For the distribution of a number use `Distribution`: it needs no number of bins and no bound on the slope.
 
     Parameters
     ----------

@@ -90,7 +90,10 @@ def _simultaneous_quantile(terms: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class SeriesDensity(Problem[SeriesEstimate]):
-    """Density of a number in an interval by a trigonometric series; each person privatizes all terms at once.
+    """Density of a number in an interval by a trigonometric series, the paper's estimator: all terms at once.
+
+    For the distribution of a number use `Distribution`: it needs no number of terms and no smoothness, its errors are
+    smaller, and its limits include the bias.
 
     Parameters
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,7 @@ from ..support.examples import assert_same_estimate
 from ..support.internals.survey import column_of
 from ..support.statistics import assert_coverage
 
+ROOT = Path(__file__).parents[2]
 LISTED = (0.05, 0.25, 0.5, 0.75, 0.95)
 PLACES = (np.arange(2000) + 0.5) / 2000
 GAMMA = stats.gamma(2, scale=0.1).ppf(PLACES).clip(0, 1)
@@ -306,6 +308,28 @@ def test_coverage_among_people_who_answered(name, n, epsilon):
     assert np.mean(points) > 0.92
     for column in (*np.transpose(listed), band, missing):
         assert_coverage(np.sum(column), runs, 0.94, detects=0.64)
+
+
+@pytest.mark.claim("The table of variances of numbers in docs/survey.md is that of the estimates.", "Estimates")
+@each("epsilon", [0.5, 1.0, 2.0, 4.0])
+def test_the_table_of_variances_is_that_of_the_estimates(epsilon):
+    text = (ROOT / "docs" / "survey.md").read_text().partition("<!-- variances of numbers -->")[2]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.strip().splitlines()[:8]]
+    column = rows[0].index(f"epsilon {epsilon:g}")
+    written = [float(row[column]) for row in rows[2:]]
+    survey = Survey({"x": Number(0, 1), "mean": Mean(0, 1), "bin": Histogram(np.linspace(0, 1, 9))}, epsilon)
+    people = dict.fromkeys(("x", "mean", "bin"), (np.arange(256) + 0.5) / 256)
+    result = simulate(survey, people, 10**8, rng=1).estimate()
+    x, bins, edges = result["x"], result["bin"], np.linspace(0, 1, 9)
+    found = [
+        result["mean"].stderr ** 2 * result["mean"].n,
+        x.mean.stderr**2 * x.n,
+        np.mean(bins.stderr**2) * bins.n,
+        np.mean(x.probability(edges[:-1], edges[1:]).stderr ** 2) * x.n,
+        bins.cdf().stderr[3] ** 2 * bins.n,
+        x.cdf(0.5).stderr ** 2 * x.n,
+    ]
+    np.testing.assert_allclose(found, written, rtol=0.01)
 
 
 # Comparisons ----------------------------------------------------------------------------------------------------------
