@@ -58,8 +58,8 @@ def add_command(commands: Any) -> None:
         "--shares",
         action="append",
         metavar="QUESTION=SHARES",
-        help="for a survey: the expected share of yes, shares of all labels (0.5,0.3,0.2), largest share of a label, or mean; "
-        "can be given several times. The default is the worst case",
+        help="for a survey: the expected share of yes, shares of all labels (0.5,0.3,0.2), largest share of a label, mean, or "
+        "shape of a number (uniform, normal, skewed); can be given several times. The default is the worst case",
     )
     plan.add_argument(
         "--response",
@@ -170,7 +170,7 @@ def _short(plan: SurveyPlan) -> str:
     columns = plan._shown().columns
     kept = {name: values for name, values in columns.items() if " answer" not in name or name.endswith("*")}
     kept = {("standard error" if name.endswith("*") else name): values for name, values in kept.items()}
-    return f"{type(plan.table)(kept)!r}\n{plan.note.replace('; * is this survey', '')}\n"
+    return f"{type(plan.table)(kept)!r}\n{plan.note.replace('; * is this survey', '')}{plan._quantile_lines}\n"
 
 
 def _surveys_of(path: Path, epsilon: float | None) -> list[Survey]:
@@ -200,7 +200,11 @@ def _by_question(option: str, texts: list[str], example: str, read: Callable[[st
     return found
 
 
-def _numbers(text: str) -> float | list[float]:
-    """Return one number, or several that are separated by commas."""
+def _numbers(text: str) -> float | list[float] | str:
+    """Return one number, or several that are separated by commas; or the name of the shape of a distribution."""
+    from ..survey._number_planning import SHAPES
+
+    if text in SHAPES:
+        return text
     parts = [float(part) for part in text.split(",")]
     return parts if len(parts) > 1 else parts[0]

@@ -19,7 +19,7 @@ DRAWS = 2000  # of the noise of the distribution function, always the same ones
 FEWEST_TAIL = 0.01  # probabilities below have too few draws
 RIDGE = 1e-12  # of the information, times n k, so that it can be inverted where a level has no report
 NUGGET = 1e-6  # of correlations
-FAR = 6.0  # standard errors beyond which ends of cells are excluded without a look
+FAR = 6.0  # standard errors within which ends of cells are tested; no limits are found for larger critical values
 ROUNDING = 1e-12  # of sums of shares
 
 
@@ -70,6 +70,11 @@ class EndLimits:
     above: Values
     by_coordinate: ClassVar[bool] = True
 
+    @property
+    def rounding(self) -> Floats:
+        """Share of the cells that contain an end, whose records may be on either side of it."""
+        return np.maximum(self.above.value - self.below.value, 0.0)
+
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         low, high = self.below.limit(-1, tail), self.above.limit(1, tail)
         return np.minimum(low, value), np.maximum(high, value)
@@ -89,6 +94,11 @@ class MeanLimits:
     found: Values
     bias: float
     by_coordinate: ClassVar[bool] = True
+
+    @property
+    def rounding(self) -> float:
+        """The bound on the bias."""
+        return self.bias
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         return self.found.limit(-1, tail) - self.bias, self.found.limit(1, tail) + self.bias
@@ -282,12 +292,15 @@ class CellQuantileLimits:
         Probabilities.
     low, high : ndarray, shape (k,)
         Limits in the unit of the records, where a cell is the first or the last that may contain a quantile.
+    rounding : float
+        Width of a cell, within which a quantile can be anywhere.
     """
 
     linear: CellsEstimate
     q: Floats
     low: Floats
     high: Floats
+    rounding: float
     by_coordinate: ClassVar[bool] = True
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
@@ -370,9 +383,10 @@ class QuantileTests:
 
     def cells(self, tail: float) -> tuple[int, int]:
         """Return the first and the last cell that may contain the quantile, with a probability of an error on each side."""
-        if not self.linear.is_known(tail):
+        critical = self.critical(tail)
+        if max(critical) > FAR or not self.linear.is_known(tail):
             return 0, self.linear.k - 1
-        return self.cells_for(self.value, self.critical(tail))
+        return self.cells_for(self.value, critical)
 
     def critical(self, tail: float) -> tuple[float, float]:
         """Return the critical values of the tests below and above, for a probability of an error."""

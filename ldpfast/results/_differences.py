@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import Floats
 from ..privacy import of_disjoint
 from ._fieller import Fieller
-from ._intervals import IntervalRule, Normal, has_tails
+from ._intervals import IntervalRule, Normal, has_tails, rounding_of
 from ._roots import bracket, roots
 from ._test_result import is_by_coordinate
 
@@ -26,7 +26,7 @@ class Recovered:
 
     The margin below is the root of the sum of the squares of the margin of a below and of that of b above. It keeps the shape
     of exact limits, also where they are not symmetric (G. Y. Zou, A. Donner, "Construction of confidence limits about effect
-    measures: a general approach", 2008).
+    measures: a general approach", 2008). The parts of margins that are not random are added: rules have them as `rounding`.
 
     Attributes
     ----------
@@ -51,7 +51,13 @@ class Recovered:
         a, b = np.asarray(self.a.value), np.asarray(self.b.value)
         low_a, high_a = self.a.rule.bounds(a, np.asarray(self.a.stderr), tail)
         low_b, high_b = self.b.rule.bounds(b, np.asarray(self.b.stderr), tail)
-        return value - hypotenuse(a - low_a, high_b - b), value + hypotenuse(high_a - a, b - low_b)
+        return value - self._margin(a - low_a, high_b - b), value + self._margin(high_a - a, b - low_b)
+
+    def _margin(self, x: Floats, y: Floats) -> Floats:
+        """Return the margin of the difference from a margin of a and one of b."""
+        own, other = (np.minimum(m, rounding_of(part.rule)) for m, part in ((x, self.a), (y, self.b)))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(hypotenuse(x - own, y - other) + own + other)
 
     @property
     def has_tails(self) -> bool:

@@ -26,6 +26,9 @@ class IntervalRule(Protocol):
     With an attribute `by_coordinate`, which is True, `tail` can be an array with one probability in (0, 1) for every
     coordinate, and limits are monotone in it up to 1. Other rules have one number for all, at most a half.
 
+    With an attribute `rounding`, a number or one for every coordinate, so much of a margin can be an error that is not random,
+    such as the place of a number within a cell.
+
     With an attribute `has_tails`, which is True, a method ``tails(value, stderr, limit, side)`` returns the tails of given
     limits, the lower ones (side -1) or the upper ones (1): the smallest `tail` whose limits are not beyond them.
     """
@@ -56,6 +59,11 @@ class WithGaps:
     def needed(self) -> int:
         """Number of reports that the other rule needs if there are too few, else 0."""
         return 0 if self.gaps.all() else int(getattr(self.rule, "needed", 0))
+
+    @property
+    def rounding(self) -> Any:
+        """How much of a margin of the other rule can be an error that is not random."""
+        return rounding_of(self.rule)
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         low, high = self.rule.bounds(value, stderr, tail)
@@ -320,6 +328,11 @@ class Binomial:
     def anytime(self, tail: Any) -> tuple[Floats, Floats]:
         """Return limits that hold for every number of reports at once."""
         return of_hits(self.hits, self.n, self.debiasing, tail)
+
+
+def rounding_of(rule: Any) -> Any:
+    """Return how much of a margin can be an error that is not random."""
+    return getattr(rule, "rounding", 0.0)
 
 
 def has_tails(rule: IntervalRule) -> bool:

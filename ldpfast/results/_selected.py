@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import Floats
 from ._estimate import Estimate, LabeledEstimate
+from ._intervals import rounding_of
 from ._test_result import is_by_coordinate
 
 
@@ -36,6 +37,11 @@ class Selected:
     def needed(self) -> int:
         """Number of reports that are needed if there are too few, else 0."""
         return self.whole._needed
+
+    @property
+    def rounding(self) -> Any:
+        """How much of a margin of the estimate can be an error that is not random."""
+        return np.ravel(np.broadcast_to(rounding_of(self.whole.rule), np.shape(self.whole.value)))[self.places]
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         whole = self.whole

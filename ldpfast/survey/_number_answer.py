@@ -51,6 +51,12 @@ class ListedLimits:
     needed: int
     by_coordinate: ClassVar[bool] = True
 
+    @property
+    def rounding(self) -> Floats:
+        """How much of the margins can be an error that is not random: the bias of the mean, and the width of a cell."""
+        rules: tuple[Any, Any] = self.mean.rule, self.quantiles.rule
+        return np.array([rules[0].bias, *[rules[1].rounding] * len(LISTED)])
+
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         tails = np.broadcast_to(tail, (len(LABELS),))
         first = self.mean.rule.bounds(np.asarray(value[0]), np.asarray(stderr[0]), tails[0])
@@ -113,6 +119,7 @@ class NumberAnswer(Answer):
     True
     """
 
+    declared: ClassVar[bool] = False  # without limits for all numbers of reports
     _found: DistributionEstimate | None = field(default=None, repr=False, compare=False)
 
     @classmethod
@@ -192,7 +199,7 @@ class NumberAnswer(Answer):
         -------
         quantile : DistributionValue
             In the shape of `q`. The limits invert tests of the distribution function; the standard error is half the width of a
-            68 % interval.
+            68 % interval, for whole numbers at least 0.29.
 
         Raises
         ------

@@ -158,8 +158,8 @@ class SurveyResult(Mapping[str, Answer]):
         Returns
         -------
         limits : dict
-            `Answer.anytime_interval` by the names of the questions. Texts that were found and `Pairs` have none, and
-            are left out.
+            `Answer.anytime_interval` by the names of the questions. Texts that were found, `Pairs` and `Number` have none,
+            and are left out.
 
         Raises
         ------

@@ -252,12 +252,16 @@ class SurveyPlan:
         return text
 
     def __repr__(self) -> str:
-        text = f"{self._shown()!r}\n{self.note}"
-        return text if self.quantiles is None else f"{text}\n{self.quantiles!r}\n{QUANTILES}"
+        return f"{self._shown()!r}\n{self.note}{self._quantile_lines}"
 
     def _repr_html_(self) -> str:
         table = self._shown()._html(self.note)
         return table if self.quantiles is None else f"{table}{self.quantiles._html(QUANTILES)}"
+
+    @property
+    def _quantile_lines(self) -> str:
+        """The printed table of the quantiles of numbers, on new lines; empty if there are none."""
+        return "" if self.quantiles is None else f"\n{self.quantiles!r}\n{QUANTILES}"
 
     def _shown(self) -> Table:
         """Return the table with empty cells where nothing was asked for."""
