@@ -39,6 +39,7 @@ TESTED_IN = {"sketch_response": "strings/test_sketch.py"}
 # Compiled mechanisms without a row in docs/benchmarks.md.
 WITHOUT_ROW = {
     "Bins": "the response of RandomizedResponse, after a few comparisons",
+    "DistributionResponse": "measured by benchmarks/distribution.py only",
     "LaplaceOneHot": "the kernel of Laplace",
     "LaplaceResidue": "the kernel of Laplace",
     "LaplaceVector": "the kernel of Laplace",
@@ -47,6 +48,7 @@ WITHOUT_ROW = {
     "SetCube": "not measured",
     "SetSelection": "not measured",
     "SketchResponse": "not measured",
+    "TreeResponse": "measured with whole estimates by benchmarks/distribution.py only",
     "ViewResponse": "not measured",
     "Warner": "the kernel of RandomizedResponse",
     "WholeSets": "not measured",

@@ -13,7 +13,7 @@ from .._plots import axes, draw_bounds, draw_errors, height_of_rows
 from .._table import html_table
 from .._typing import Floats
 
-Number = Any  # a float for numbers, an array for arrays
+Numeric = Any  # a float for numbers, an array for arrays
 UNITS = {"squared error": "squared unit of the parameter", "integrated squared error": "records between 0 and 1"}
 
 
@@ -52,15 +52,15 @@ class Bound:
     ('squared error', 23.6)
     """
 
-    lower: Number
-    upper: Number
-    rate: Number
+    lower: Numeric
+    upper: Numeric
+    rate: Numeric
     source: str
-    nonprivate: Number
+    nonprivate: Numeric
     loss: str
 
     @property
-    def gap(self) -> Number:
+    def gap(self) -> Numeric:
         """Ratio of the upper to the lower bound; infinite if the lower bound is 0."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return _plain(np.divide(self.upper, self.lower))
@@ -141,7 +141,7 @@ class Bound:
         )
 
 
-def _plain(value: ArrayLike) -> Number:
+def _plain(value: ArrayLike) -> Numeric:
     """Return an array, or a float for an array without dimensions."""
     array = np.asarray(value, np.float64)
     return float(array) if array.ndim == 0 else array

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import Floats
 from ..privacy import gaussian_sigma
-from ._bound import Number, _plain, check_epsilon, check_n
+from ._bound import Numeric, _plain, check_epsilon, check_n
 from ._testing_methods import tv_from_kl
 
 DEFINITIONS = ("pure", "smooth", "approximate", "kl", "tv")
@@ -66,7 +66,7 @@ class CentralPrivacy:
 
 def tv_of_releases(
     n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0, *, tv: ArrayLike, privacy: str = "pure"
-) -> Number:
+) -> Numeric:
     """Return a bound on the total variation distance of two releases.
 
     The records of the releases come from two distributions at distance `tv`.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
-from ._bound import Number, _plain, check_epsilon, check_n, is_paper
+from ._bound import Numeric, _plain, check_epsilon, check_n, is_paper
 
 
 def _check_tv(theorem: str, tv: ArrayLike) -> Floats:
@@ -31,7 +31,7 @@ def excess(a: Floats) -> Floats:
     return np.asarray(np.expm1(a))
 
 
-def tv_contraction(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Number:
+def tv_contraction(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Numeric:
     """Return an upper bound on the total variation distance of the reports.
 
     Parameters
@@ -71,7 +71,7 @@ def tv_contraction(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") 
     return _plain(tanh_half(a) * t)
 
 
-def kl_contraction(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Number:
+def kl_contraction(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Numeric:
     """Return an upper bound on the Kullback-Leibler divergence of the reports.
 
     Parameters
@@ -117,7 +117,7 @@ def kl_contraction(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") 
     return _plain(t * tanh_half(a) * np.log1p(excess(a) * t))
 
 
-def chi_square_contraction(epsilon: ArrayLike, *, tv: ArrayLike) -> Number:
+def chi_square_contraction(epsilon: ArrayLike, *, tv: ArrayLike) -> Numeric:
     """Return an upper bound on the chi-square divergence of the reports: 4 sinh(epsilon / 2)^2 T^2, attained at T = 1.
 
     Parameters
@@ -149,7 +149,7 @@ def chi_square_contraction(epsilon: ArrayLike, *, tv: ArrayLike) -> Number:
     return _plain((2 * np.sinh(a / 2) * t) ** 2)
 
 
-def hellinger_contraction(epsilon: ArrayLike, *, tv: ArrayLike) -> Number:
+def hellinger_contraction(epsilon: ArrayLike, *, tv: ArrayLike) -> Numeric:
     """Return an upper bound on the squared Hellinger distance, sum (sqrt m - sqrt m')^2, of the reports.
 
     Parameters
@@ -205,7 +205,7 @@ def deficit_inverse_coefficients(a: Floats) -> tuple[Floats, Floats]:
     return np.asarray(total / difference), np.asarray(2 * root * np.sqrt(total) / difference)
 
 
-def divergence_contraction(epsilon: ArrayLike, *, divergence: ArrayLike) -> Number:
+def divergence_contraction(epsilon: ArrayLike, *, divergence: ArrayLike) -> Numeric:
     """Return an upper bound on a divergence of reports, tanh(epsilon / 2)^2 times that of the records.
 
     The divergence is the Kullback-Leibler, chi-square or squared Hellinger divergence.
@@ -242,7 +242,7 @@ def divergence_contraction(epsilon: ArrayLike, *, divergence: ArrayLike) -> Numb
     return _plain(tanh_half(a) ** 2 * value)
 
 
-def tensorized_kl(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Number:
+def tensorized_kl(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Numeric:
     """Return an upper bound on the Kullback-Leibler divergence of all reports together, one per person.
 
     Parameters
@@ -286,7 +286,7 @@ def tensorized_kl(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -
     return _plain(np.sum(kl_contraction(epsilon, tv=t), axis=-1))
 
 
-def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Number:
+def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Numeric:
     """Return an upper bound on the total variation distance of n reports together.
 
     It measures how well two hypotheses can be distinguished.
@@ -353,7 +353,7 @@ def from_deficit(n: Floats, y: Floats) -> Floats:
         return np.asarray(np.sqrt(-np.expm1(2 * n * np.log1p(-np.minimum(y, 1.0)))))
 
 
-def mutual_information(n: ArrayLike, epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Number:
+def mutual_information(n: ArrayLike, epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Numeric:
     """Return an upper bound on the mutual information of n reports and a uniformly drawn hypothesis, in nats.
 
     Parameters
@@ -402,7 +402,7 @@ def mutual_information(n: ArrayLike, epsilon: ArrayLike, *, tv: ArrayLike, metho
     return _plain(np.minimum(total, np.log(len(t))))
 
 
-def effective_sample_size(n: ArrayLike, epsilon: ArrayLike, *, method: str = "sharp") -> Number:
+def effective_sample_size(n: ArrayLike, epsilon: ArrayLike, *, method: str = "sharp") -> Numeric:
     """Return the effective sample size: the number of people without privacy who give the same information.
 
     Parameters

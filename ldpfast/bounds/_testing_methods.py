@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
-from ._bound import Number, _plain, check_epsilon, check_n, check_scale, is_paper
+from ._bound import Numeric, _plain, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import (
     check_small_epsilon,
     excess,
@@ -61,7 +61,7 @@ def le_cam(
     separation: ArrayLike,
     loss: str = "squared",
     method: str = "sharp",
-) -> Number:
+) -> Numeric:
     """Return a lower bound on the worst-case risk for two distributions of a record.
 
     Parameters
@@ -171,7 +171,7 @@ def fano(
     separation: ArrayLike,
     neighbors: int = 1,
     loss: str = "squared",
-) -> Number:
+) -> Numeric:
     """Return a lower bound on the worst-case risk for a family, if reports do not depend on each other.
 
     Parameters
@@ -244,7 +244,7 @@ def assouad(
     separation: ArrayLike,
     loss: str = "squared",
     method: str = "sharp",
-) -> Number:
+) -> Numeric:
     """Return a lower bound on the worst-case risk for a family indexed by the corners of a cube.
 
     Parameters

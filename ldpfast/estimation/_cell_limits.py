@@ -397,7 +397,8 @@ class QuantileTests:
 
     def cells_for(self, value: Floats, critical: tuple[float, float]) -> tuple[int, int]:
         """Return the first and the last cell that may contain the quantile, for some means and critical values."""
-        last, (below, above) = self.linear.k - 1, critical
+        below, above = critical
+        last = self.linear.k - 1
         low = np.flatnonzero(value + below * self.stderr >= self.q)
         high = np.flatnonzero(value - above * self.stderr < self.q)
         lowest = int(self.start[low[0]]) if len(low) else last

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-Number = TypeVar("Number", float, Fraction)
+Scalar = TypeVar("Scalar", float, Fraction)
 
 
 @dataclass(frozen=True)
-class Moments(Generic[Number]):
+class Moments(Generic[Scalar]):
     """Second moments of the decoded report of a person who is drawn from a population.
 
     With shares s of the categories, the decoded numbers have the covariance matrix
@@ -29,15 +29,15 @@ class Moments(Generic[Number]):
         Mean of the product of the decoded numbers of two categories without the record, and its increase for either of them.
     """
 
-    support: Number
-    gap: Number
-    base: Number
-    slope: Number
-    pair: Number
-    pair_slope: Number
+    support: Scalar
+    gap: Scalar
+    base: Scalar
+    slope: Scalar
+    pair: Scalar
+    pair_slope: Scalar
 
     @classmethod
-    def of(cls, support: Number, gap: Number, own: Number, other: Number) -> Moments[Number]:
+    def of(cls, support: Scalar, gap: Scalar, own: Scalar, other: Scalar) -> Moments[Scalar]:
         """Return the moments from the probabilities that two categories are supported, with the record and without it."""
         pair = (other - support**2) / gap**2
         pair_slope = (own - other - support * gap) / gap**2
@@ -45,7 +45,7 @@ class Moments(Generic[Number]):
         return cls(support, gap, base, (1 - 2 * support) / gap - 2 * pair_slope, pair, pair_slope)
 
     @classmethod
-    def of_sets(cls, k: int, size: int, p: Number) -> Moments[Number]:
+    def of_sets(cls, k: int, size: int, p: Scalar) -> Moments[Scalar]:
         """Return the moments of reports that are sets of k categories, of a given size.
 
         The set holds the record with probability p, and is otherwise uniform.
@@ -56,6 +56,6 @@ class Moments(Generic[Number]):
         return cls.of(support, p - support, own, other)
 
     @classmethod
-    def of_bits(cls, p: Number, q: Number) -> Moments[Number]:
+    def of_bits(cls, p: Scalar, q: Scalar) -> Moments[Scalar]:
         """Return the moments of independent bits, which are 1 with probability p for the record and else q."""
         return cls.of(q, p - q, p * q, q * q)

@@ -17,7 +17,7 @@ from .. import _coins
 from .._core.privatize import ProjectiveResponse
 from .._typing import AnyArray, Floats
 from ._draws import PeopleCounts, heads, uniform
-from ._moments import Moments, Number
+from ._moments import Moments, Scalar
 from ._projective_space import Geometry
 from ._tree_level import CodedLevel, KernelLevel, TreeLevel
 
@@ -169,7 +169,7 @@ def _scattered(nodes: int, points: int) -> NDArray[np.uint32]:
     return order
 
 
-def line_moments(space: Geometry, inside: Number, outside: Number) -> Moments[Number]:
+def line_moments(space: Geometry, inside: Scalar, outside: Scalar) -> Moments[Scalar]:
     """Return the moments of codes with given probabilities on and outside of the hyperplane of the record.
 
     The record is on the line of two others by chance.

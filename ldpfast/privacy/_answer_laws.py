@@ -14,7 +14,7 @@ import numpy as np
 
 from ._directed_rounding import UNIT, Floats
 from ._report_law import UP, ReportLaw
-from ._two_level import Number, TwoLevel
+from ._two_level import Rational, TwoLevel
 
 MAX_ATOMS = 2048  # of a law of several answers
 MAX_ATOMS_OF_ANSWER = 256
@@ -22,7 +22,7 @@ MAX_PRODUCTS = 512  # number of questions times that of answers; for more, the l
 CELLS = 48  # between the smallest and the largest ratio
 SPLIT_ERROR = 16 * UNIT  # more than the relative error of the means of values that are split
 
-AskedQuestion = tuple[Number, Sequence[ReportLaw] | None, float]
+AskedQuestion = tuple[Rational, Sequence[ReportLaw] | None, float]
 
 
 def laws_of_answers(questions: Sequence[AskedQuestion], answers: int, *, bias: float = 0.0) -> list[ReportLaw] | None:

@@ -23,7 +23,7 @@ from .. import _coins
 from ._directed_rounding import UNIT, Floats
 from ._loss_grid import power
 from ._tilted_sums import EXPONENT, LARGEST_EXPONENT, LARGEST_LOG, end, tail, tilt_of
-from ._two_level import Number, TwoLevel
+from ._two_level import Rational, TwoLevel
 
 FEW_NODES, MOST_NODES = 96, 480  # square roots of the numbers of nodes
 SMALL_PART = 0.003  # of the result, which may be left out
@@ -56,7 +56,7 @@ class DatasetLaw:
     second: Floats
 
     @classmethod
-    def of_atoms(cls, atoms: Iterable[tuple[Number, Number, Number]]) -> DatasetLaw:
+    def of_atoms(cls, atoms: Iterable[tuple[Rational, Rational, Rational]]) -> DatasetLaw:
         """Return the law with exact atoms (probability, ratio of the first row, ratio of the second row)."""
         joined: dict[tuple[Fraction, Fraction], Fraction] = {}
         for mass, first, second in atoms:
@@ -70,7 +70,7 @@ class DatasetLaw:
         )
 
     @classmethod
-    def of_sets(cls, channel: TwoLevel, others: Sequence[Number]) -> DatasetLaw:
+    def of_sets(cls, channel: TwoLevel, others: Sequence[Rational]) -> DatasetLaw:
         """Return the law for a channel with two levels, where two records have sets S and S' that differ as much as stated.
 
         Parameters
@@ -83,7 +83,7 @@ class DatasetLaw:
         scale = Fraction(channel.base_rate or 0)
         both, neither = channel.shared_rates
         half = Fraction(channel.common_rate) / 2
-        atoms: list[tuple[Number, Number, Number]] = []
+        atoms: list[tuple[Rational, Rational, Rational]] = []
         cells = ((both, odds, odds), (half, odds, one), (half, one, odds), (neither, one, one))
         for cell, part in zip(cells, others, strict=True):
             mass, inside = cell[0], Fraction(part) * scale

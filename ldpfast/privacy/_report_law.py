@@ -12,7 +12,7 @@ import numpy as np
 from .. import _coins
 from ._dataset_law import DatasetLaw
 from ._directed_rounding import UNIT, Floats
-from ._two_level import Number, TwoLevel
+from ._two_level import Rational, TwoLevel
 from ._two_outcomes import TwoOutcomes
 
 LAPLACE_ROUNDING = 2.0**-44  # more than the relative error of the masses and ratios, for epsilon up to 64
@@ -56,7 +56,9 @@ class ReportLaw:
     datasets: tuple[DatasetLaw, ...] = ()
 
     @classmethod
-    def of_atoms(cls, atoms: Iterable[tuple[Number, Number, Number]], levels: TwoLevel | None = None) -> ReportLaw:
+    def of_atoms(
+        cls, atoms: Iterable[tuple[Rational, Rational, Rational]], levels: TwoLevel | None = None
+    ) -> ReportLaw:
         """Return the law with exact atoms (base measure, ratio of the first row, ratio of the second row)."""
         exact = [tuple(Fraction(number) for number in atom) for atom in atoms]
         kept = [atom for atom in exact if atom[0] > 0]
@@ -70,7 +72,7 @@ class ReportLaw:
         )
 
     @classmethod
-    def of_two_level(cls, channel: TwoLevel, others: Iterable[Sequence[Number]] = ()) -> ReportLaw:
+    def of_two_level(cls, channel: TwoLevel, others: Iterable[Sequence[Rational]] = ()) -> ReportLaw:
         """Return the law of the worst pair of records of a channel with two levels of probability.
 
         Parameters
@@ -128,7 +130,7 @@ class ReportLaw:
         return cls(masses, first, second, rest, above_all_pairs=True)
 
     @classmethod
-    def of_kinds(cls, kinds: Iterable[tuple[Number, ...]]) -> ReportLaw:
+    def of_kinds(cls, kinds: Iterable[tuple[Rational, ...]]) -> ReportLaw:
         """Return the law of reports of several kinds: the probability of each, and the arguments of `TwoLevel.of_sets`."""
         parts = []
         for weight, odds, size, outputs, difference in kinds:
@@ -136,7 +138,7 @@ class ReportLaw:
         return cls.mixture(parts)
 
     @classmethod
-    def mixture(cls, parts: Sequence[tuple[Number, ReportLaw]]) -> ReportLaw:
+    def mixture(cls, parts: Sequence[tuple[Rational, ReportLaw]]) -> ReportLaw:
         """Return the law of a report of one of several kinds, which is drawn with given probabilities and is a part of it."""
         weights = [_coins.round_up(Fraction(weight)) for weight, _ in parts]
         laws = [law for _, law in parts]

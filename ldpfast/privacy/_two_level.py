@@ -19,7 +19,7 @@ MAX_PAIRED = (
 )
 CONSISTENT = 1e-9  # tolerance for rates that were computed in doubles
 
-Number = Fraction | float | int
+Rational = Fraction | float | int
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class TwoLevel:
     Fraction(1, 3)
     """
 
-    common_rate: Number
-    affected: Number
-    odds: Number
-    hiding_rate: Number | None = None
-    base_rate: Number | None = None
+    common_rate: Rational
+    affected: Rational
+    odds: Rational
+    hiding_rate: Rational | None = None
+    base_rate: Rational | None = None
 
     def __post_init__(self) -> None:
         # Fractions of exact integers stay exact; what is not given has the worst value.
@@ -110,7 +110,7 @@ class TwoLevel:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of_sets(cls, odds: Number, size: Number, outputs: Number, difference: Number) -> TwoLevel:
+    def of_sets(cls, odds: Rational, size: Rational, outputs: Rational, difference: Rational) -> TwoLevel:
         """Return the parameters of a channel that raises the probability of a set S(x).
 
         Parameters
@@ -146,7 +146,7 @@ class TwoLevel:
         return cls(2 * apart / scale, affected, e, 1 - affected if members == apart else None, total / scale)
 
     @classmethod
-    def of_kinds(cls, kinds: Iterable[tuple[Number, ...]]) -> TwoLevel:
+    def of_kinds(cls, kinds: Iterable[tuple[Rational, ...]]) -> TwoLevel:
         """Return the parameters of a channel whose reports are of several kinds, each with sets of its own.
 
         Parameters
@@ -174,7 +174,7 @@ class TwoLevel:
         return cls(2 * affected / (odds + 1), affected, odds, 1 - affected if disjoint else None, base)
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Iterable[Number]]) -> TwoLevel | None:
+    def of_rows(cls, rows: Iterable[Iterable[Rational]]) -> TwoLevel | None:
         """Return the parameters of a finite channel whose columns have at most two values of the same quotient, else None.
 
         Parameters
@@ -205,7 +205,7 @@ class TwoLevel:
         return cls.of_sets(odds.pop() or 1, size, total, difference)
 
     @classmethod
-    def binary(cls, odds: Number) -> TwoLevel:
+    def binary(cls, odds: Rational) -> TwoLevel:
         """Return the parameters of randomized response with two outputs, (2 / (E + 1), 1).
 
         They also hold for one random bit about a public direction, if the direction is part of the report: half of the pairs of

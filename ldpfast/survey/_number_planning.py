@@ -50,7 +50,8 @@ class ExpectedEstimate(CellsEstimate):
     """
 
     def __init__(self, many: CellsEstimate, n: float) -> None:
-        self.many, self.k, self.shares, self.raw = many, many.k, many.shares, many.raw
+        self.many, self.k = many, many.k
+        self.shares, self.raw = many.shares, many.raw
         self._factor = PEOPLE / n
 
     def _scaled(self, found: Values) -> LinearValues:

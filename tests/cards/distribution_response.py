@@ -48,5 +48,11 @@ CARD = Card(
     simulated=(Simulated(DistributionResponse(3, 3.0)), Simulated(DistributionResponse(4, 0.5))),
     finite=(lambda e: DistributionResponse(6, e),),
     moments=(DistributionResponse(9, 1.0),),
+    kernel_tests={
+        "src/kernels/privatize/coded_levels*": (
+            "tests/mechanisms/test_tree_response.py",
+            "tests/mechanisms/test_distribution_response.py",
+        ),
+    },
     timing="tables are read at indices that depend on the record and the report",
 )

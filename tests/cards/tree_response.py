@@ -50,5 +50,11 @@ CARD = Card(
     ),
     finite=(lambda e: TreeResponse(5, e, branching=2), lambda e: TreeResponse(5, e, branching=2, method="haar")),
     moments=(TreeResponse(9, 1.0, branching=2, method="haar"),),
+    kernel_tests={
+        "src/kernels/privatize/coded_levels*": (
+            "tests/mechanisms/test_tree_response.py",
+            "tests/mechanisms/test_distribution_response.py",
+        ),
+    },
     timing="tables are read at indices that depend on the record and the report",
 )

@@ -19,6 +19,7 @@
 #include "privatize/l2_ball.h"
 #include "privatize/laplace.h"
 #include "privatize/linf_ball.h"
+#include "privatize/coded_levels.h"
 #include "privatize/projective_response.h"
 #include "privatize/rank_codebook.h"
 #include "privatize/ranked_signs.h"
@@ -610,6 +611,17 @@ static void unclaimed(void)
     privatize("not claimed: projective response, u16 u16", privatize_projective_response_u16_u16, &plane, codes_16, 30, 2, 2);
     privatize("not claimed: projective response, u16 u32", privatize_projective_response_u16_u32, &plane, codes_16, 30, 2, 4);
     privatize("not claimed: projective response, u32 u32", privatize_projective_response_u32_u32, &plane, codes_32, 30, 4, 4);
+    static const uint32_t row[7] = {0, 1, 2, 3, 4, 5, 6};
+    const uint64_t whole = (uint64_t)1 << SPAN_SHIFT;
+    static coded_levels levels = {.k = 7, .slots = 2, .slot_bits = 1, .stream = STREAM_TREE, .slot = {0, 1}};
+    levels.level[0] = (coded_level){(uint64_t)11 << 60, whole, WINDOW_CODES, 0, {2, 6}, 8, row, NULL};
+    levels.level[1] = (coded_level){(uint64_t)9 << 60, whole / 7, TABLED_CODES, 8, {3, 4}, 7, row, NULL};
+    privatize("not claimed: coded levels, u8 u8", privatize_coded_levels_u8_u8, &levels, codes, 30, 1, 1);
+    privatize("not claimed: coded levels, u8 u16", privatize_coded_levels_u8_u16, &levels, codes, 30, 1, 2);
+    privatize("not claimed: coded levels, u8 u32", privatize_coded_levels_u8_u32, &levels, codes, 30, 1, 4);
+    privatize("not claimed: coded levels, u16 u16", privatize_coded_levels_u16_u16, &levels, codes_16, 30, 2, 2);
+    privatize("not claimed: coded levels, u16 u32", privatize_coded_levels_u16_u32, &levels, codes_16, 30, 2, 4);
+    privatize("not claimed: coded levels, u32 u32", privatize_coded_levels_u32_u32, &levels, codes_32, 30, 4, 4);
     privatize("not claimed: sampled cube, f32 u8", privatize_sampled_cube_f32_u8, &few, floats, 40, 40, 4);
     privatize("not claimed: sampled cube, f32 u16", privatize_sampled_cube_f32_u16, &few, floats, 40, 40, 8);
     privatize("not claimed: sampled cube, f32 u32", privatize_sampled_cube_f32_u32, &few, floats, 40, 40, 16);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .internals.mechanisms import tree_level, tree_sets, window_level
+from .internals.mechanisms import tree_level, tree_sets
 from .internals.shared import finite_field
 from .reference import Words
 from .set_responses import ProjectiveReference, word_below
@@ -24,7 +24,7 @@ def decoded_codes(level):
 
 def codes_of_set(level, symbol, is_outside):
     """Return the codes of a set, or all others, in the order of their numbers for a draw."""
-    if isinstance(level, window_level.WindowLevel):
+    if not isinstance(level, tree_level.TreeLevel):  # a window
         inside = range(symbol, symbol + level.width)
     elif isinstance(level, tree_level.ResponseLevel):
         inside = [symbol]

@@ -433,7 +433,7 @@ def test_what_cannot_be_compared_is_refused():
 
 @pytest.mark.long
 @pytest.mark.claim(
-    "Differences of the means and quantiles of two `Number` answers cover as often as they say; their test keeps its level.",
+    "Differences of means and quantiles of two `Number` answers cover as often as they say.",
     "Estimates",
 )
 @each("first, second", [("gamma", "gamma"), ("zeros", "five values")])

@@ -9,11 +9,11 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, poststratify, rake
-from ldpfast.survey._calibration import Calibration
 
 from ..support.cases import each
 from ..support.errors import raises
 from ..support.internals.shared import conduct, job_counts
+from ..support.internals.survey import calibration
 
 AGES, REGIONS = ("young", "middle", "old"), ("N", "S")
 MARGINS = {"age": {"young": 0.5, "middle": 0.3, "old": 0.2}, "region": {"N": 0.4, "S": 0.6}}
@@ -192,8 +192,8 @@ def test_raked_weights_agree_with_the_margins_and_keep_odds_ratios():
     n = np.array([[30, 5, 12], [8, 40, 5.0]])
     rows, columns = (np.eye(k)[place.ravel()] for k, place in zip(n.shape, np.indices(n.shape), strict=True))
     targets = [np.array([0.7, 0.3]), np.array([0.2, 0.5, 0.3])]
-    calibration = Calibration(np.hstack([rows, columns]), np.concatenate(targets))
-    weights = calibration.shares(n.ravel()).reshape(n.shape)
+    margins = calibration.Calibration(np.hstack([rows, columns]), np.concatenate(targets))
+    weights = margins.shares(n.ravel()).reshape(n.shape)
     np.testing.assert_allclose(weights.sum(axis=1), targets[0])
     np.testing.assert_allclose(weights.sum(axis=0), targets[1])
     ratio = [m[0, 1:] * m[1, :-1] / (m[0, :-1] * m[1, 1:]) for m in (n, weights)]

@@ -18,7 +18,6 @@ from ldpfast.mechanisms import _smoothed_bins as smoothed_bins
 from ldpfast.mechanisms import _subset_selection as subset_selection
 from ldpfast.mechanisms import _tree_level as tree_level
 from ldpfast.mechanisms import _tree_sets as tree_sets
-from ldpfast.mechanisms import _window_level as window_level
 
 from ..modules import module_of
 
@@ -54,7 +53,6 @@ __all__ = [
     "tree_sets",
     "uniform",
     "window",
-    "window_level",
     "window_sums",
     "worst_variance",
 ]
