@@ -14,10 +14,9 @@ from typing import Any
 from .. import _check
 from .._extras import command, optional
 from ..analysis import RandomizedLogit
-from ..analysis._formula import Formula, shown_name
+from ..analysis._formula import Formula
 from ..analysis._rows import CONST
 from ..analysis._summary import coefficient_table
-from ..designs import Design
 from ..designs._binary import NAMED, named_design
 from ..files import STDIN, require_regular
 from ..results import Estimate
@@ -99,23 +98,21 @@ def _analyze(arguments: argparse.Namespace) -> int:
         low, high = estimate.interval(confidence)
         lines.append(f"{name}: {estimate.value:.4g}, {100 * confidence:g} % interval {low:.4g} to {high:.4g}")
     if covariates is not None:
-        model = _fit(design, covariates, reports, weights, clusters)
+        formula = f"`{arguments.outcome}` ~ {arguments.formula}"
+        model = RandomizedLogit(design).fit(formula, rows, weights=weights, clusters=clusters)
         summary = model.summary(confidence)
         found["coefficients"] = summary.table.to_dict()
         lines += ["", repr(summary)]
-        if len(model.names) > model.intercept and set(model.names) <= {CONST, *map(shown_name, rows.columns)}:
-            table = coefficient_table(model.marginal_effects(), confidence)
-            found["marginal_effects"] = table.to_dict()
-            lines += ["", "average marginal effects on the probability of yes", repr(table)]
+        if set(model.names) - {CONST}:
+            try:
+                table = coefficient_table(model.marginal_effects(), confidence)
+            except ValueError as error:  # a term with a jump has no derivative
+                lines += ["", f"no marginal effects: {error}"]
+            else:
+                found["marginal_effects"] = table.to_dict()
+                lines += ["", "average marginal effects on the probability of yes", repr(table)]
     print(json.dumps(_finite(found), allow_nan=False) if arguments.json else "\n".join(lines))
     return 0
-
-
-def _fit(design: Design, covariates: Any, reports: Any, weights: Any, clusters: Any) -> RandomizedLogit:
-    """Return a logit model with the columns of a formula."""
-    constant = INTERCEPT in covariates.columns
-    columns = covariates.drop(columns=INTERCEPT) if constant else covariates
-    return RandomizedLogit(design, intercept=constant).fit(columns, reports, weights=weights, clusters=clusters)
 
 
 def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
