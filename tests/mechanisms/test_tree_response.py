@@ -12,12 +12,12 @@ import pytest
 from scipy.linalg import hadamard
 
 import ldpfast as ldp
-from ldpfast.mechanisms import TreeResponse
+from ldpfast.mechanisms import DistributionResponse, TreeResponse
 
 from ..support.cases import each
 from ..support.exact import exact_log, least_double_not_below
 from ..support.internals.estimation import range_tree
-from ..support.internals.kernels import privatize
+from ..support.internals.kernels import StreamId, privatize, raw
 from ..support.internals.mechanisms import tree_level, tree_sets
 from ..support.internals.shared import coin_integers
 from ..support.modules import module_of
@@ -275,6 +275,38 @@ def test_a_record_out_of_range_has_the_report_of_the_last_bin():
     kernel.privatize(stream, 0, last, expected)
     kernel.privatize(stream, 0, np.full(50, 200, np.uint8), out)
     np.testing.assert_array_equal(out, expected)
+
+
+@each("mechanism", [*TREES, DistributionResponse(64, 1.0), DistributionResponse(200, 4.0)], ids=repr)
+def test_the_kernel_has_the_integers_of_the_coins(mechanism):
+    """Reports cannot show a coin that is off by one word."""
+    for level in mechanism.levels:
+        compiled, (hit, miss) = level.compiled, level.probabilities
+        assert hit == Fraction(compiled.heads, compiled.size << 64)
+        assert miss == Fraction((1 << 64) - compiled.heads, compiled.others << 64)
+        assert compiled.size + compiled.others == level.codes
+
+
+# Of a stream, a block and a word for the code whose lowest bits decide that it is drawn again (or just not).
+RARE = [(183_743, 222, True), (237_175, 1441, True), (656_770, 1909, False)]
+
+
+@each("block, place, is_drawn_again", RARE)
+def test_codes_are_exact_where_a_word_is_drawn_again(block, place, is_drawn_again):
+    """Of 2^59 words for 3 * 2^30 codes, one of 2^28 is drawn again. The first that is not has the low half 2^31."""
+    n = 3 << 30
+    kernel = privatize.TreeResponse(2, [0] * 32, False, [tree_level.KernelLevel(1, heads=0, size=1, others=n)])
+    key, words = (
+        np.random.SeedSequence(KEY).generate_state(8, np.uint32).astype("<u4").tobytes(),
+        np.empty(4104, np.uint64),
+    )
+    raw(key, StreamId.TREE, block, words)
+    products = [(word >> 5) * n for word in words.tolist()]
+    assert (products[2 * place + 1] % (1 << 59) < 1 << 31) == is_drawn_again
+    chosen = [2 * i + 1 + (is_drawn_again and i >= place) for i in range(place + 3)]
+    reports = np.empty(place + 3, np.uint32)
+    kernel.privatize(ldp._random.open_stream(KEY), block, np.zeros(place + 3, np.uint8), reports)
+    assert reports.tolist() == [(products[i] >> 59) + 1 for i in chosen]  # code 0 is that of the set
 
 
 @each(
