@@ -224,7 +224,7 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
     _read(results)
     if not isinstance(margins, Mapping):
         raise TypeError(f"margins must be a mapping, got {type(margins).__name__}")
-    columns = group_columns(results.by)
+    columns = _columns_of(results)
     if set(margins) != set(columns):
         raise ValueError(
             f"margins must be of the columns that divide the people, {', '.join(map(repr, columns))}, got "
@@ -240,7 +240,7 @@ def _read_margins(results: GroupedResults, margins: Any) -> list[tuple[Floats, N
         raise TypeError(
             f"margins must be a mapping, or a list of pairs of columns and numbers, got {type(margins).__name__}"
         )
-    columns = group_columns(results.by)
+    columns = _columns_of(results)
     groups = list(results) if isinstance(results.by, tuple) else [(name,) for name in results]
     found: list[tuple[Floats, NDArray[np.intp]]] = []
     totals: list[float] = []
@@ -299,6 +299,13 @@ def _read(results: Any) -> Counts:
     if any(results.options.values()):
         raise ValueError("results must not be pooled, got pooled=True")
     return counts
+
+
+def _columns_of(results: GroupedResults) -> list[str]:
+    """Return the names of the columns that divide people, which margins need."""
+    if results.by is None:
+        raise ValueError("results must be of groups by named columns, got by=None: poststratify needs no names")
+    return group_columns(results.by)
 
 
 def _numbers_of(name: str, given: Any) -> dict[Any, Any]:

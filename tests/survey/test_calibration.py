@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import ldpfast as ldp
+from ldpfast.reports import GroupedAggregator
 from ldpfast.survey import Choice, Mean, Several, Survey, YesNo, calibrate, poststratify, rake
 
 from ..support.cases import each
@@ -319,6 +320,18 @@ def test_margins_that_can_be_met_within_bounds_are_met(method, sizes, rows, colu
     np.testing.assert_allclose(design.T @ found, targets, atol=1e-10)
     assert (found >= 0).all()
     assert (found * n.sum() < 50 * n).all()
+
+
+def test_groups_without_names_of_columns_have_no_margins():
+    survey = Survey({"smokes": YesNo()}, 4.0)
+    parts = {
+        value: survey.aggregator().update(survey.privatize({"smokes": [True] * 50}, rng=value)) for value in (0, 1)
+    }
+    groups = GroupedAggregator.of(parts).estimate()
+    for weigh in (rake, calibrate):
+        with raises(ValueError, "results must be of groups by named columns, got by=None: poststratify needs no names"):
+            weigh(groups, {"age": {0: 0.5, 1: 0.5}})
+    assert poststratify(groups, {0: 0.5, 1: 0.5}).n == 100
 
 
 @pytest.mark.filterwarnings(EMPTY)
