@@ -1,24 +1,13 @@
 #include "privatize/coded_levels.h"
 
-#include "random/uniform.h"
-
-/* An integer in [0, n) from the bits of a word above the lowest `bits`, which are zero, and from further words where that is not
- * exact. Such words are rare. */
-static uint32_t exact_below(uint64_t word, uint32_t bits, uint32_t n, reader *words)
-{
-    const uint64_t incomplete = ((UINT64_MAX >> bits) % n + 1) % n; /* the number of different words modulo n */
-    while (word * n >> bits < incomplete && !words->source.key->exhausted)
-        word = reader_word(words) >> bits << bits;
-    return (uint32_t)high_product_u64(word, n);
-}
+#include "privatize/level_codes.h"
 
 /* The code of a level whose codes have an order of their own. */
 static uint32_t special_code(const coded_levels *p, const coded_level *level, uint32_t symbol, uint32_t tails, uint32_t draw)
 {
     if (level->kind == POINT_CODES)
         return level->first + projective_report(level->space, level->table[symbol], tails, draw);
-    const uint32_t odd = (uint32_t)__builtin_parity(draw & symbol >> p->sign_bits);
-    return level->first + draw + level->codes[0] * (odd ^ (symbol & p->sign_bits) ^ tails);
+    return level->first + parity_code(symbol >> p->sign_bits, symbol & p->sign_bits, level->codes[0], tails, draw);
 }
 
 /* The code of a record below k. Windows and tables have no branch between them, because it would be mispredicted for half of the
@@ -30,11 +19,11 @@ LDP_INLINE uint32_t code_of(const coded_levels *p, uint32_t bits, uint32_t recor
     const coded_level *level = &p->level[p->slot[slot]];
     const uint64_t tails = coin >= level->heads, symbol = record * level->reciprocal >> SPAN_SHIFT;
     const uint64_t n = level->codes[tails], size = level->codes[0];
-    const uint64_t draw = word * n >> bits < n ? exact_below(word, bits, (uint32_t)n, words) : high_product_u64(word, n);
+    const uint64_t draw = is_inexact(word, bits, n) ? exact_below(word, bits, (uint32_t)n, words) : high_product_u64(word, n);
     if (level->kind > TABLED_CODES)
         return special_code(p, level, (uint32_t)symbol, (uint32_t)tails, (uint32_t)draw);
     const uint64_t tabled = -(uint64_t)level->kind; /* all ones for TABLED_CODES, which is 1 */
-    const uint64_t window = (symbol & (tails - 1)) + draw + (size & -(tails & (draw >= symbol)));
+    const uint64_t window = window_code(symbol, size, tails, draw);
     const uint64_t entry = level->table[(symbol * level->row + draw + (size & -tails)) & tabled];
     return level->first + (uint32_t)((window & ~tabled) | (entry & tabled));
 }
