@@ -13,7 +13,9 @@
 #include "survey/log_up.h"
 #include "survey/set_numbers.h"
 #include "survey/sha256.h"
+#include "survey/subset_codes.h"
 #include "privatize/hadamard_response.c"
+#include "privatize/level_codes.h"
 #include "privatize/projective_response.c"
 #include "privatize/randomized_response.c"
 #include "privatize/set_cube.c"
@@ -42,6 +44,12 @@ enum { SECOND = 64, SECOND_SHIFT_AT = 2, SECOND_INTEGERS_AT = 8, SECOND_DESCRIPT
 enum { SKETCH = 32, ORDER_AT = 16, SPACE_LENGTH_AT = 20, TABLES_AT = 24, HASHES = 24, FUNCTION = 8 * COEFFICIENTS };
 /* After the numbers of the declared questions of views: their coins, with a number of symbols and the words that keep the true one. */
 enum { VIEW_COIN = 16, VIEW_WORDS_AT = 8, ALL_PLAIN = 1 << 8 };
+/* After the numbers of the declared questions of levels, of each level: kind, bins per node, words of heads, number of codes in a set and
+ * outside of it, and two numbers: members of a set, or order and length of a projective space. Then, of such a space, the tables of the
+ * field, and the point of each node. The first level has the slots that the others leave. */
+enum { LEVEL = 32, LEVEL_HEADS_AT = 8, LEVEL_CODES_AT = 16, LEVEL_NUMBERS_AT = 24 };
+enum { SLOTS = 8, SLOT_BITS = 3, MAX_CELLS = 1 << 12 };
+enum level_kind { WINDOW_LEVEL, SUBSET_LEVEL, PARITY_LEVEL, PRIME_LEVEL, FIELD_LEVEL };
 enum { MAX_TEXT = MAX_STRING_BYTES - 1, MAX_ALPHABET = 253, MAX_BUCKETS = 1 << 20, MAX_SKETCH_CODES = 1 << 28 };
 enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, MAX_DECLARED = 1 << 15, MAX_WAVES = 1 << 10 };
 /* Options of pairs; pairs at once; positions of a set and of all parts; positions of parts that are asked together. */
@@ -60,7 +68,8 @@ enum mechanism {
     SET_SELECTION = 9,
     SET_CUBE = 10,
     WHOLE_SETS = 11,
-    VIEWS = 12
+    VIEWS = 12,
+    LEVELS = 13
 };
 
 /* Tags of the fields of derived keys. */
@@ -101,6 +110,16 @@ typedef struct {
     const uint8_t *tables, *hashes;
 } text_sketch;
 
+/* A level that a report may be about: windows of cells, or the nodes of a tree. */
+typedef struct {
+    uint64_t heads;
+    uint32_t kind, span, nodes;
+    uint32_t codes[2]; /* in the set of a node, and outside of it */
+    uint32_t members;
+    uint32_t order, length; /* of a projective space */
+    const uint8_t *tables, *points;
+} level;
+
 typedef struct {
     uint8_t bits;
     uint16_t shift;
@@ -111,7 +130,7 @@ typedef struct {
     part parts[SURVEY_PARTS]; /* none of views, which have more of them */
     uint32_t count; /* of the parts */
     uint16_t number[SURVEY_PARTS];
-    const uint8_t *numbers; /* of all parts; the coins of views are behind them */
+    const uint8_t *numbers; /* of all parts; the coins of views, and levels, are behind them */
     uint8_t mechanism;
     uint32_t k, name_bytes, tickets;
     uint32_t own; /* positions of a record, if it is a set */
@@ -193,6 +212,9 @@ static int is_sketch(uint32_t mechanism)
 
 static int is_set(uint32_t mechanism) { return mechanism == SET_SELECTION || mechanism == SET_CUBE || mechanism == WHOLE_SETS; }
 
+/* Number of bytes of the tables of sums, products, negative and inverse elements of a field. */
+static size_t table_bytes(uint32_t order) { return 2 * order * ((size_t)order + 1); }
+
 static text_sketch read_sketch(const uint8_t *at)
 {
     text_sketch s = {read_u32(at), read_u32(at + 4), read_u32(at + 8), read_u32(at + 12), 0, 0, NULL, at + SKETCH};
@@ -200,7 +222,7 @@ static text_sketch read_sketch(const uint8_t *at)
     s.length = read_u32(at + SPACE_LENGTH_AT);
     if (read_u32(at + TABLES_AT)) {
         s.tables = at + SKETCH;
-        s.hashes += 2 * s.order * ((size_t)s.order + 1);
+        s.hashes += table_bytes(s.order);
     }
     return s;
 }
@@ -231,6 +253,46 @@ static question read_question(const ldpfast_client *c, uint32_t number)
     if (is_sketch(q.mechanism))
         q.sketch = read_sketch(numbers + 2);
     return q;
+}
+
+/* The level at a place of the table that has its numbers, with what follows them in `points` and `tables`. */
+static level read_level(const uint8_t *at, uint32_t k)
+{
+    level l = {read_u64(at + LEVEL_HEADS_AT), read_u32(at), read_u32(at + 4), 0, {0, 0}, 0, 0, 0, NULL, at + LEVEL};
+    l.nodes = l.span ? (k - 1) / l.span + 1 : 0;
+    l.codes[0] = read_u32(at + LEVEL_CODES_AT);
+    l.codes[1] = read_u32(at + LEVEL_CODES_AT + 4);
+    if (l.kind == PRIME_LEVEL || l.kind == FIELD_LEVEL) {
+        l.order = read_u32(at + LEVEL_NUMBERS_AT);
+        l.length = read_u32(at + LEVEL_NUMBERS_AT + 4);
+        if (l.kind == FIELD_LEVEL) {
+            l.tables = l.points;
+            l.points += table_bytes(l.order);
+        }
+    } else {
+        l.members = read_u32(at + LEVEL_NUMBERS_AT);
+    }
+    return l;
+}
+
+/* Where the level begins that follows another one. */
+static const uint8_t *next_level(const level *l) { return l->points + (l->order ? 4 * (size_t)l->nodes : 0); }
+
+static const uint8_t *first_level(const question *q) { return q->numbers + 2 * (size_t)q->count; }
+
+static uint32_t codes_of(const level *l) { return l->codes[0] + l->codes[1]; }
+
+/* Number of codes of all levels. */
+static uint64_t codes_of_levels(const question *q)
+{
+    const uint8_t *at = first_level(q);
+    uint64_t codes = 0;
+    for (uint64_t i = 0; i < q->coin.integer[0]; i++) {
+        const level l = read_level(at, q->k);
+        codes += codes_of(&l);
+        at = next_level(&l);
+    }
+    return codes;
 }
 
 /* Number of the declared question that is a part of views. */
@@ -280,8 +342,9 @@ static size_t report_bytes(const question *q)
         const uint32_t dim = dim_of(q), sampled = (uint32_t)q->coin.integer[1];
         return sampled == dim ? (dim + 7) / 8 : sampled * (2 * dim <= 1 << 8 ? 1 : 2 * dim <= 1 << 16 ? 2 : 4);
     }
-    if (is_sketch(q->mechanism)) {
-        const uint64_t codes = (uint64_t)q->sketch.parts * q->sketch.functions * q->sketch.codes;
+    if (is_sketch(q->mechanism) || q->mechanism == LEVELS) {
+        const uint64_t codes =
+            q->mechanism == LEVELS ? codes_of_levels(q) : (uint64_t)q->sketch.parts * q->sketch.functions * q->sketch.codes;
         return codes <= 1 << 8 ? 1 : codes <= 1 << 16 ? 2 : 4;
     }
     if (q->mechanism != RANDOMIZED_RESPONSE && q->mechanism != TWO_RESPONSES)
@@ -481,6 +544,62 @@ static int sets_are_valid(const question *q)
            (size == dim_of(q) ? size <= CUBE_DIM : size < dim_of(q) && size <= CUBE_SAMPLED) && !choice_loss(q, 1, &loss);
 }
 
+/* Whether a level has as many codes in the set of each node, and outside of it, as it says, and its bytes end before `end`. */
+static int level_is_valid(const level *l, const uint8_t *end)
+{
+    const uint32_t size = l->codes[0], others = l->codes[1], nodes = l->nodes;
+    projective_response space;
+    if (nodes < 2 || l->heads == 0 || size == 0 || size > MAX_SYMBOLS || others > MAX_SYMBOLS)
+        return 0;
+    if (l->kind == SUBSET_LEVEL) {
+        const uint32_t sets = l->members <= MAX_MEMBERS && 2 * l->members <= nodes ? ranked_sets(nodes, l->members) : 0;
+        return sets > 0 && l->members > 1 && size == sets * l->members / nodes && others == sets - size;
+    }
+    if (l->members != 0)
+        return 0;
+    if (l->kind == WINDOW_LEVEL)
+        return others == nodes - 1;
+    if (l->kind == PARITY_LEVEL)
+        return size == others && (size & (size - 1)) == 0 && nodes <= size;
+    const size_t room = (size_t)(end - l->points); /* `tables` has been checked */
+    if (4 * (size_t)nodes > room || !projective_open(&space, nodes, l->order, l->length, l->tables != NULL) ||
+        size != space.first[l->length - 1] || others != space.power[l->length - 1] ||
+        !(l->tables ? field_is_valid(l->tables, l->order) : is_prime(l->order)))
+        return 0;
+    for (uint32_t i = 0; i < nodes; i++) {
+        const uint32_t point = read_u32(l->points + 4 * (size_t)i);
+        if (point >= space.first[l->length])
+            return 0;
+        for (uint32_t j = 0; j < i; j++)
+            if (point == read_u32(l->points + 4 * (size_t)j))
+                return 0;
+    }
+    return 1;
+}
+
+/* Whether the levels of a question fit together and are all in the table. */
+static int levels_are_valid(const ldpfast_client *c, const question *q, uint64_t end)
+{
+    const response_coin *p = &q->coin;
+    const uint8_t *at = first_level(q), *stop = c->table + end;
+    if (q->count != 1 || q->parts[0].encoding != AS_BIN || q->k > MAX_CELLS || p->bits != 64 || p->shift != 0 ||
+        p->integer[0] == 0 || p->integer[0] > SLOTS || (p->integer[1] | p->integer[2]) != 0)
+        return 0;
+    for (uint64_t i = 0; i < p->integer[0]; i++) {
+        if (stop - at < LEVEL)
+            return 0;
+        const uint32_t kind = read_u32(at), one = read_u32(at + LEVEL_NUMBERS_AT), two = read_u32(at + LEVEL_NUMBERS_AT + 4);
+        if (kind > FIELD_LEVEL || (kind < PRIME_LEVEL && two != 0) || (kind >= PRIME_LEVEL && one == 0) ||
+            (kind == FIELD_LEVEL && (one > MAX_TABLE_ORDER || table_bytes(one) > (size_t)(stop - at) - LEVEL)))
+            return 0;
+        const level l = read_level(at, q->k);
+        if (!level_is_valid(&l, stop))
+            return 0;
+        at = next_level(&l);
+    }
+    return 1;
+}
+
 /* Whether views of the parts of a question fit the kernel, and each has a coin. */
 static int views_are_valid(const ldpfast_client *c, const question *q, uint64_t end)
 {
@@ -547,6 +666,8 @@ static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t 
         return !c->rounds;
     if (q.mechanism == VIEWS)
         return !c->rounds && views_are_valid(c, &q, end);
+    if (q.mechanism == LEVELS)
+        return !c->rounds && levels_are_valid(c, &q, end);
     const response_coin *p = &q.coin;
     if (is_set(q.mechanism))
         return !c->rounds && sets_are_valid(&q);
@@ -609,6 +730,20 @@ static wide views_loss(const question *q)
     return most;
 }
 
+/* Upper bound of the loss by a report about a level. The level of the largest loss counts. */
+static wide levels_loss(const question *q)
+{
+    const uint8_t *at = first_level(q);
+    wide most = {{0}};
+    for (uint64_t i = 0; i < q->coin.integer[0]; i++) {
+        const level l = read_level(at, q->k);
+        const wide loss = log_up(wide_product(l.heads, l.codes[1]), wide_product(0 - l.heads, l.codes[0]), 0);
+        most = wide_below(&most, &loss) ? loss : most;
+        at = next_level(&l);
+    }
+    return most;
+}
+
 /* Upper bound of the loss of a person by a report to a question, for any two answers; in a round, by all reports about one permanent
  * answer. docs/clients.md has the formulas. */
 static wide loss_of(const question *q)
@@ -625,6 +760,8 @@ static wide loss_of(const question *q)
     }
     if (q->mechanism == VIEWS)
         return views_loss(q);
+    if (q->mechanism == LEVELS)
+        return levels_loss(q);
     if (q->mechanism == RANDOMIZED_RESPONSE || q->mechanism == TWO_RESPONSES || q->mechanism == SKETCH_RANDOMIZED ||
         q->mechanism == WHOLE_SETS) {
         one = coin + p->integer[1];
@@ -1070,6 +1207,21 @@ static void write_symbols(const part *p, const ldpfast_value *value, uint8_t *ro
     }
 }
 
+/* Opens a projective space with k points, by the tables of its field unless they are NULL. */
+static void open_space(projective_response *p, uint32_t k, uint32_t order, uint32_t length, const uint8_t *tables)
+{
+    projective_open(p, k, order, length, tables != NULL);
+    if (tables == NULL)
+        return;
+    const uint8_t *product = tables + order * order, *negative = product + order * order;
+    for (uint32_t a = 0; a < order; a++) {
+        memcpy(p->sum[a], tables + a * order, order);
+        memcpy(p->product[a], product + a * order, order);
+    }
+    memcpy(p->negative, negative, order);
+    memcpy(p->inverse, negative + order, order);
+}
+
 /* Writes the report of a bucket, and returns its code. */
 static uint32_t bucket_code(const question *q, stream_key *key, uint32_t bucket)
 {
@@ -1084,17 +1236,8 @@ static uint32_t bucket_code(const question *q, stream_key *key, uint32_t bucket)
         privatize_hadamard_response_u32_u32(&p, key, 0, &bucket, 1, &code);
     } else {
         projective_response p;
-        projective_open(&p, s->buckets, s->order, s->length, s->tables != NULL);
+        open_space(&p, s->buckets, s->order, s->length, s->tables);
         p.heads = q->coin.integer[0];
-        if (s->tables != NULL) {
-            const uint8_t *product = s->tables + s->order * s->order, *negative = product + s->order * s->order;
-            for (uint32_t a = 0; a < s->order; a++) {
-                memcpy(p.sum[a], s->tables + a * s->order, s->order);
-                memcpy(p.product[a], product + a * s->order, s->order);
-            }
-            memcpy(p.negative, negative, s->order);
-            memcpy(p.inverse, negative + s->order, s->order);
-        }
         privatize_projective_response_u32_u32(&p, key, 0, &bucket, 1, &code);
     }
     return code;
@@ -1119,12 +1262,65 @@ __attribute__((noinline)) static void write_sketch(const question *q, stream_key
     key_wipe(&words, sizeof words);
 }
 
+/* The number of the level of a report, which shows it. */
+static uint32_t drawn_level(uint64_t word, uint32_t levels)
+{
+    const uint32_t slot = word & (SLOTS - 1), first = SLOTS - levels + 1;
+    return slot < first ? 0 : slot - first + 1;
+}
+
+/* A uniform integer below a number of codes. It is drawn again in the same cases for both sides of the coin. */
+static uint32_t drawn_code(uint64_t word, const uint32_t *codes, uint32_t tails, reader *words)
+{
+    const uint32_t n = choose_u32(-tails, codes[1], codes[0]);
+    int is_rare = is_inexact(word, SLOT_BITS, codes[0]) | is_inexact(word, SLOT_BITS, codes[1]);
+    if (is_rare)
+        return exact_below(word, SLOT_BITS, n, words);
+    return (uint32_t)high_product_u64(word, n);
+}
+
+static uint32_t level_code(const level *l, uint32_t node, uint32_t tails, uint32_t draw)
+{
+    projective_response space;
+    if (l->kind == WINDOW_LEVEL)
+        return (uint32_t)window_code(node, l->codes[0], tails, draw);
+    if (l->kind == SUBSET_LEVEL)
+        return subset_code(l->nodes, l->members, node, tails, draw);
+    if (l->kind == PARITY_LEVEL)
+        return parity_code(node, 0, l->codes[0], tails, draw);
+    open_space(&space, l->nodes, l->order, l->length, l->tables);
+    return projective_report(&space, read_u32(l->points + 4 * (size_t)node), tails, draw);
+}
+
+/* The same reports as the kernel for arrays, which has tables in the place of sets and spaces. */
+__attribute__((noinline)) static void write_level(const question *q, stream_key *key, uint32_t record, uint8_t *report)
+{
+    enum { SPAN_SHIFT = 42 };
+    reader words;
+    reader_open(&words, key, STREAM_DISTRIBUTION, 0, 2);
+    const uint64_t coin = reader_word(&words), word = reader_word(&words);
+    uint32_t number = drawn_level(word, (uint32_t)q->coin.integer[0]), first = 0;
+    level l = read_level(first_level(q), q->k);
+    for (; number; number--) {
+        first += codes_of(&l);
+        l = read_level(next_level(&l), q->k);
+    }
+    const uint64_t reciprocal = (((uint64_t)1 << SPAN_SHIFT) + l.span - 1) / l.span; /* exact for so few cells */
+    const uint32_t node = (uint32_t)(record * reciprocal >> SPAN_SHIFT), tails = coin >= l.heads;
+    const uint32_t draw = drawn_code(word >> SLOT_BITS << SLOT_BITS, l.codes, tails, &words);
+    const uint32_t code = first + level_code(&l, node, tails, draw);
+    memcpy(report, &code, report_bytes(q));
+    key_wipe(&words, sizeof words);
+}
+
 static void write_report(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
 {
     if (q->mechanism == RANDOMIZED_RESPONSE || q->mechanism == TWO_RESPONSES) {
         write_response(q->k, &q->coin, STREAM_RANDOMIZED_RESPONSE, key, symbol, report);
     } else if (q->mechanism == SUBSET_SELECTION) {
         write_set(q, key, symbol, report);
+    } else if (q->mechanism == LEVELS) {
+        write_level(q, key, symbol, report);
     } else {
         const unary_encoding p = {q->k, q->coin.integer[0], q->mechanism == OPTIMIZED_UNARY};
         encode_row(&p, key, 0, symbol, report);

@@ -43,7 +43,7 @@ typedef struct {
     double epsilon;
 } ldpfast_client;
 
-/* The answer to a declared question: a number, for `Mean` and `Histogram`; the index of a category, for `YesNo` (0 is no) and
+/* The answer to a declared question: a number, for `Mean`, `Number` and `Histogram`; the index of a category, for `YesNo` (0 is no) and
  * `Choice`; a text, for `Text`; or ticks, for `Several` and `Together`. A number that is NaN, an index of a category that does not exist, a
  * text without bytes, ticks of another number of options and more ticks than allowed are "no answer". */
 typedef struct {

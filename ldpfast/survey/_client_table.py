@@ -8,6 +8,7 @@ from typing import Any
 from .. import _schema
 from .._core.person import cmac
 from ..mechanisms import (
+    DistributionResponse,
     HadamardResponse,
     Mechanism,
     ProjectiveGeometryResponse,
@@ -21,6 +22,8 @@ from ..mechanisms import (
 from ..mechanisms._set_cube import SetCube
 from ..mechanisms._set_selection import SetSelectionLaw
 from ..mechanisms._subset_selection import first_density
+from ..mechanisms._tree_level import CodedLevel, HadamardLevel
+from ..mechanisms._tree_sets import ProjectiveLevel, SubsetLevel
 from ..mechanisms._view_response import ViewLaw, direct_words
 from ..mechanisms._whole_sets import WholeSets
 from ..reports import MESSAGE_VERSION, recipe_of
@@ -43,12 +46,17 @@ SET_SELECTION = 9
 SET_CUBE = 10
 WHOLE_SETS = 11
 VIEWS = 12
+LEVELS = 13
+# How the codes of a level are numbered: windows, which are k-ary response if they have one code; ranks of sets; bits with an
+# even or odd number of ones; points of a space over the integers modulo a prime, or over a field with tables.
+WINDOW_LEVEL, SUBSET_LEVEL, PARITY_LEVEL, PRIME_LEVEL, FIELD_LEVEL = range(5)
 IN_ROUNDS = 0xFFFF  # in the place of the number of waves
 CHECKSUM_BYTES = 16
 _HEADER = struct.Struct("<8sB3xI32sHHHH32s")
 _PANEL, _ROUND = struct.Struct("<32sHHI"), struct.Struct("<32sII")
 _SECOND = struct.Struct("<BxH4x3Q32s")
 _VIEW_COIN = struct.Struct("<I4xQ")
+_LEVEL = struct.Struct("<2IQ4I")
 _SKETCH, _HASHES = struct.Struct("<7I4x"), struct.Struct("<2QQ")
 _PART, _QUESTION = struct.Struct("<II16sII"), struct.Struct("<H2xBBHII3QII32s")
 
@@ -97,6 +105,8 @@ def client_table(layout: SurveyLayout) -> bytes:
             numbers += _sketch_bytes(mechanism)
         if isinstance(mechanism, ViewResponse):
             numbers += b"".join(_VIEW_COIN.pack(coin.k, direct_words(coin)) for coin in _law_of_views(mechanism).coins)
+        if isinstance(mechanism, DistributionResponse):
+            numbers += b"".join(map(_level_bytes, mechanism.levels))
         sizes = (len(places), kind, bits, shift, at + len(numbers), len(name))
         questions.append(_QUESTION.pack(*sizes, *integers, weight, at, layout.coins[q].description))
         rest += numbers + name
@@ -137,6 +147,21 @@ def _law_of_views(mechanism: ViewResponse) -> ViewLaw:
     assert isinstance(law, ViewLaw)
     assert law.of_flip is None
     return law
+
+
+def _level_bytes(level: CodedLevel) -> bytes:
+    """Return the integers of a level. Of a projective space, the tables of its field follow, and the points of the nodes."""
+    kind, numbers, more = WINDOW_LEVEL, (0, 0), b""
+    if isinstance(level, SubsetLevel):
+        kind, numbers = SUBSET_LEVEL, (level.size, 0)
+    elif isinstance(level, HadamardLevel):
+        kind = PARITY_LEVEL
+    elif isinstance(level, ProjectiveLevel):
+        tables = level.space.table_bytes()
+        kind, numbers = FIELD_LEVEL if tables else PRIME_LEVEL, (level.space.order, level.space.length)
+        more = tables + level.points.astype("<u4").tobytes()
+    coin = level.compiled
+    return _LEVEL.pack(kind, coin.span, coin.heads, coin.size, coin.others, *numbers) + more
 
 
 def _sketch_bytes(mechanism: SketchResponse) -> bytes:
@@ -190,7 +215,9 @@ def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
         return SET_CUBE, 64, mechanism.threshold, coin.heads, mechanism.sampled, 0
     if isinstance(mechanism, ViewResponse):  # whose coins are behind the numbers of the questions
         return VIEWS, 64, mechanism.design.plain, len(_law_of_views(mechanism).coins), 0, 0
+    if isinstance(mechanism, DistributionResponse):  # whose levels are there, too
+        return LEVELS, 64, 0, len(mechanism.levels), 0, 0
     raise TypeError(
-        "a client must answer by randomized response, subset selection, unary encoding, view response or a mechanism for sets, "
-        f"got {type(mechanism).__name__}"
+        "a client must answer by randomized response, subset selection, unary encoding, view response, distribution response "
+        f"or a mechanism for sets, got {type(mechanism).__name__}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import ctypes
 import functools
 import hashlib
@@ -13,9 +14,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ldpfast.mechanisms import (
+    DistributionResponse,
     ProjectiveGeometryResponse,
     RandomizedResponse,
     SetCube,
@@ -32,6 +35,7 @@ from ldpfast.survey import (
     Cross,
     Histogram,
     Mean,
+    Number,
     Pairs,
     Repeated,
     Several,
@@ -42,15 +46,18 @@ from ldpfast.survey import (
     _cross,
 )
 
-from ..support import person_keys
+from ..support import person_keys, reference
 from ..support.cases import each
-from ..support.client_vectors import FIRST, TICKS, Case, message_of, split_messages, vectors, write
+from ..support.client_tables import closed
+from ..support.client_vectors import CELLS, FIRST, TICKS, Case, message_of, split_messages, vectors, write
 from ..support.clients import SANITIZERS, WARNINGS, Client, Person, Value, amalgamate, load_library, open_table
+from ..support.internals.mechanisms import tree_level, tree_sets, window_level
 from ..support.internals.survey import TwoResponses
 from ..support.process import NATIVE, compile_c
 
-MAX_BYTES = 47 * 1024
-SETS, VIEWS = 36, 19  # surveys of the vectors that ask for sets of options, and for pairs of questions, the last ones
+MAX_BYTES = 50 * 1024
+# Surveys of the vectors that ask for sets of options, for pairs of questions, and for distributions of numbers, the last ones.
+SETS, VIEWS, NUMBERS = 36, 19, 18
 DAMAGED, VERSION, NO_ROOM, PERSON, TURN = 1, 2, 3, 4, 6
 KEY, CROSS_ONLY = bytes(range(100, 132)), {"a": 0, "b": 0}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads object files of Linux")
@@ -89,22 +96,24 @@ def answers(driver: Path, path: Path) -> list[bytes]:
 def test_messages_equal_those_of_python(driver, tmp_path):
     expected = [case.message for _, cases in vectors() for case in cases]
     assert answers(driver, write(tmp_path / "vectors", vectors())) == expected
-    assert len(expected) == 2420
+    assert len(expected) == 2780
 
 
 @pytest.mark.claim("The messages of a survey that is under way never change.", "Clients")
 def test_the_messages_never_change():
     """A change would be a new version of messages or of schemas: old clients are in the field."""
+    later = SETS + VIEWS + NUMBERS
     digests = [
         hashlib.sha256(b"".join(case.message for _, cases in part for case in cases)).hexdigest()
         for part in (
             vectors()[:FIRST],
             vectors()[FIRST : FIRST + 2],
             vectors()[FIRST + 2 : FIRST + 4],
-            vectors()[FIRST + 4 : -4 - SETS - VIEWS],
-            vectors()[-4 - SETS - VIEWS : -SETS - VIEWS],
-            vectors()[-SETS - VIEWS : -VIEWS],
-            vectors()[-VIEWS:],
+            vectors()[FIRST + 4 : -4 - later],
+            vectors()[-4 - later : -later],
+            vectors()[-later : -VIEWS - NUMBERS],
+            vectors()[-VIEWS - NUMBERS : -NUMBERS],
+            vectors()[-NUMBERS:],
         )
     ]
     assert digests == [
@@ -115,6 +124,7 @@ def test_the_messages_never_change():
         "582afd4ac76fa64cf6fa5dca70fc091e6ab5885383f098a5bae8577759fb069e",
         "27ae4495077d888e79486eaafa186b64ee233ce25fd6947a72965c115dfe1442",
         "24b7fb7b5d0cbceb05236555cfca1dbbcea3bcd17bbb3758ed6a836d396b80ae",
+        "4ec845c3afaaca2830845c9d33a51dcf3ab398575792f176a714ce0884f332ae",
     ]
 
 
@@ -133,7 +143,8 @@ def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
     assert {m.report.nbytes for m in mechanisms if isinstance(m, SketchResponse)} == {1, 2, 4}
     require_sets([m for m in mechanisms if isinstance(m, SET_MECHANISMS)])
     require_views([m for m in mechanisms if isinstance(m, ViewResponse)])
-    others = TwoResponses | SketchResponse | SET_MECHANISMS | ViewResponse
+    require_levels([m for m in mechanisms if isinstance(m, DistributionResponse)])
+    others = TwoResponses | SketchResponse | SET_MECHANISMS | ViewResponse | DistributionResponse
     mechanisms = [m for m in mechanisms if not isinstance(m, others)]
     coins = {(type(mechanism).__name__, getattr(recipe_of(mechanism).coin, "bits", 64)) for mechanism in mechanisms}
     assert coins == {
@@ -143,7 +154,7 @@ def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
     declared = [question for survey in surveys for question in recipe_of(survey).declared.values()]
     assert {question.encoding for question in declared} == {"symbol", "low-high", "bin", "string", "positions"}
     assert {question.steps > 0 for question in declared} == {True, False}
-    items = [item for survey in surveys[:-VIEWS] for item in recipe_of(survey).items]
+    items = [item for survey in surveys[: -VIEWS - NUMBERS] for item in recipe_of(survey).items]
     assert {len(item.parts) for item in items} == {1, 2, 3, 8}
     assert {survey.answers > 1 for survey in surveys} == {True, False}
     assert any(1 < survey.answers < len(survey.mechanisms) for survey in surveys)
@@ -182,6 +193,38 @@ def require_views(mechanisms):
     assert {m.report.nbytes - 1 - (len(m.sizes) + 7) // 8 for m in mechanisms} == {1, 2}
     assert {m.design.plain for m in mechanisms} >= {2, 3, 4, 10}
     assert max(len(m.sizes) for m in mechanisms) == 64
+
+
+KINDS = {
+    window_level.WindowLevel,
+    tree_level.ResponseLevel,
+    tree_level.HadamardLevel,
+    tree_sets.SubsetLevel,
+    tree_sets.ProjectiveLevel,
+}
+
+
+def require_levels(mechanisms):
+    """Check that distributions of numbers have reports of all sizes, and levels of all kinds with reports about each."""
+    assert {m.report.nbytes for m in mechanisms} == {1, 2, 4}
+    assert {len(m.levels) for m in mechanisms} == {2, 3, 4, 5, 6}
+    levels = [level for m in mechanisms for level in m.levels]
+    assert {type(level) for level in levels} == KINDS
+    assert {level.size for level in levels if isinstance(level, tree_sets.SubsetLevel)} >= {2, 3, 8}
+    spaces = [level.space for level in levels if isinstance(level, tree_sets.ProjectiveLevel)]
+    fields = {space.order: bool(space.table_bytes()) for space in spaces}
+    assert {True, False} == {*fields.values()}
+    assert {order in (4, 8, 9, 16, 32) for order, has_tables in fields.items() if has_tables} == {True, False}
+    drawn = set()
+    for survey, cases in vectors()[-len(CELLS) :]:
+        (mechanism,) = survey.mechanisms.values()
+        for case in cases:
+            code = int.from_bytes(case.message[11:], "little")
+            number = bisect.bisect_right(mechanism.first_codes, code) - 1
+            level = mechanism.levels[number]
+            tables = isinstance(level, tree_sets.ProjectiveLevel) and bool(level.space.table_bytes())
+            drawn.add((type(level), tables))
+    assert len(drawn) == 6
 
 
 def coin_of(mechanism):
@@ -456,6 +499,223 @@ def test_answers_outside_of_the_view_change_nothing(library):
             assert changed[:2] == first[:2]
             assert (changed == first) == (i not in view)
     assert sizes == {survey.mechanisms["p"].design.plain}
+
+
+# Cells and epsilon: windows with a level of sets, with k-ary response, and of a space over a field with tables.
+DISTRIBUTIONS = [(6, 0.3), (4, 5.0), (19, 0.1)]
+
+
+@pytest.mark.claim(
+    "A damaged table of a distribution is refused, or never makes the C client read or write out of bounds.", "Clients"
+)
+@pytest.mark.parametrize("cells, epsilon", [pytest.param(*one, marks=pytest.mark.long) for one in DISTRIBUTIONS])
+def test_damaged_tables_of_distributions(sanitized, tmp_path, cells, epsilon):
+    survey = Survey({"a": Number(0, 1, cells=cells, optional=True)}, epsilon)
+    refused, answered = damage(sanitized, tmp_path, [survey], {"a": 0.4})
+    assert min(refused, answered) > 0
+
+
+# Cells and epsilon: levels of sets, over a field with tables, of Hadamard response, and over the integers modulo a prime.
+LEVELLED = {name: Survey({"a": Number(0, 1, cells=cells, optional=True)}, epsilon) for name, cells, epsilon in (
+    ("sets", 6, 0.3), ("field", 19, 0.1), ("parities", 255, 0.25), ("prime", 1023, 5.0)
+)}  # fmt: skip
+# Survey, place among the numbers of the question, or of a level if its number is given, and what is written there.
+IMPOSSIBLE_LEVELS = {
+    "two parts": ("sets", 0, None, "<H", 2),
+    "bits": ("sets", 5, None, "<B", 32),
+    "shift": ("sets", 6, None, "<H", 1),
+    "no levels": ("sets", 16, None, "<Q", 0),
+    "nine levels": ("sets", 16, None, "<Q", 9),
+    "most levels": ("sets", 16, None, "<Q", 1 << 60),
+    "rest": ("sets", 24, None, "<Q", 1),
+    "more rest": ("sets", 32, None, "<Q", 1),
+    "as views": ("sets", 4, None, "<B", 12),
+    "in a round": ("sets", 4, None, "<B", 5),
+    "unknown kind": ("sets", 0, 1, "<I", 5),
+    "windows": ("sets", 0, 1, "<I", 0),
+    "sets": ("sets", 0, 0, "<I", 1),
+    "parities of sets": ("sets", 0, 1, "<I", 2),
+    "no span": ("sets", 4, 1, "<I", 0),
+    "span": ("sets", 4, 1, "<I", 2),
+    "one node": ("sets", 4, 0, "<I", 7),
+    "no heads": ("sets", 8, 1, "<Q", 0),
+    "no heads of the window": ("sets", 8, 0, "<Q", 0),
+    "no codes": ("sets", 16, 0, "<I", 0),
+    "many codes": ("sets", 16, 0, "<I", (1 << 24) + 1),
+    "codes of sets": ("sets", 16, 1, "<I", 14),
+    "other codes": ("sets", 20, 0, "<I", 5),
+    "more other codes": ("sets", 20, 0, "<I", 7),
+    "other codes of sets": ("sets", 20, 1, "<I", 21),
+    "one member": ("sets", 24, 1, "<I", 1),
+    "members": ("sets", 24, 1, "<I", 4),
+    "most members": ("sets", 24, 1, "<I", 1 << 31),
+    "members of a window": ("sets", 24, 0, "<I", 1),
+    "zeros": ("sets", 28, 0, "<I", 1),
+    "zeros of sets": ("sets", 28, 1, "<I", 1),
+    "codes of parities": ("parities", 16, 2, "<I", 65),
+    "half of the parities": ("parities", 16, 2, "<Q", 32 * ((1 << 32) + 1)),
+    "members of parities": ("parities", 24, 2, "<I", 1),
+    "zeros of parities": ("parities", 28, 2, "<I", 1),
+    "order 0": ("field", 24, 1, "<I", 0),
+    "order": ("field", 24, 1, "<I", 3),
+    "tables behind the end": ("field", 24, 1, "<I", 64),
+    "large order": ("field", 24, 1, "<I", 65),
+    "length": ("field", 28, 1, "<I", 4),
+    "length 1": ("field", 28, 1, "<I", 1),
+    "largest length": ("field", 28, 1, "<I", 33),
+    "codes of a space": ("field", 16, 1, "<I", 14),
+    "other codes of a space": ("field", 20, 1, "<I", 17),
+    "prime": ("field", 0, 1, "<I", 3),
+    "sum": ("field", 32, 1, "<B", 1),
+    "inverse": ("field", 43, 1, "<B", 0),
+    "point": ("field", 44, 1, "<I", 31),
+    "point twice": ("field", 44, 1, "<I", None),
+    "field without tables": ("prime", 0, 4, "<I", 4),
+    "number that is no prime": ("prime", 24, 4, "<I", 138),
+    "point of a prime": ("prime", 32, 4, "<I", 1 << 31),
+}
+
+
+def level_place(table, number):
+    """Return where the level of a number begins in the table of a survey with one question."""
+    (at,) = struct.unpack_from("<I", table, 88 + 32 + 44)
+    at, k = at + 2, struct.unpack_from("<I", table, 88 + 4)[0]
+    for _ in range(number):
+        kind, span, order = struct.unpack_from("<II16xI", table, at)
+        at += 32 + (2 * order * (order + 1) if kind == 4 else 0) + (4 * -(-k // span) if kind >= 3 else 0)
+    return at
+
+
+@pytest.mark.claim("A forged table of a distribution whose numbers do not fit together is refused in C.", "Clients")
+@each("what", IMPOSSIBLE_LEVELS)
+def test_impossible_levels_are_damage(library, what):
+    name, place, number, form, value = IMPOSSIBLE_LEVELS[what]
+    table = bytearray(LEVELLED[name].client_table())
+    assert open_table(library, Client(), bytes(table)) == 0
+    place += 88 + 32 if number is None else level_place(table, number)
+    if value is None:
+        (value,) = struct.unpack_from(form, table, place + 4)
+    assert struct.unpack_from(form, table, place) != (value,)
+    struct.pack_into(form, table, place, value)
+    assert open_table(library, Client(), closed(table)) == DAMAGED
+
+
+def test_levels_of_other_questions_are_damage(library):
+    """Of numbers that are rounded at random, and of answers without an order."""
+    for question in (Mean(0, 1, optional=True), Choice(6, optional=True), Several(5, optional=True)):
+        survey = Survey({"a": Number(0, 1, cells=6, optional=True), "b": question}, 0.3)
+        table = bytearray(survey.client_table())
+        assert open_table(library, Client(), bytes(table)) == 0
+        (numbers,) = struct.unpack_from("<I", table, 88 + 2 * 32 + 44)
+        struct.pack_into("<H", table, numbers, 1)
+        assert open_table(library, Client(), closed(table)) == DAMAGED
+
+
+@pytest.fixture(scope="module")
+def levels(folder):
+    """The codes of levels in C, which the client hides."""
+    source = folder / "levels.c"
+    source.write_text(
+        '#include "ldpfast_client.c"\n'
+        "void codes_of_node(const uint8_t *at, uint32_t k, uint32_t node, uint32_t tails, uint32_t *codes) {\n"
+        "    const level l = read_level(at, k);\n"
+        "    for (uint32_t draw = 0; draw < l.codes[tails]; draw++)\n"
+        "        codes[draw] = level_code(&l, node, tails, draw);\n"
+        "}\n"
+    )
+    flags = ("-shared", "-fPIC", "-O0", *WARNINGS, f"-I{folder}")
+    return ctypes.CDLL(str(compile_c(folder / "levels.so", source, flags=flags)))
+
+
+@pytest.mark.claim(
+    "With a level, the C client draws each code of the set of a node with equally many draws.", "Clients"
+)
+@pytest.mark.parametrize(
+    "cells, epsilon",
+    [(2, 1.0), (6, 0.3), (16, 0.5), (16, 2.0), (19, 0.1), (39, 0.5), (8, 5.0), *[
+        pytest.param(*one, marks=pytest.mark.long) for one in ((16, 0.1), (63, 0.25), (255, 0.5), (255, 1.0), (255, 4.0))
+    ]],
+)  # fmt: skip
+def test_every_code_of_the_set_of_a_node_has_one_draw(levels, cells, epsilon):
+    """All draws of both sides of the coin, which are together all codes. The sets are those of Python."""
+    survey = Survey({"a": Number(0, 1, cells=cells, optional=True)}, epsilon)
+    table, k = survey.client_table(), cells + 1
+    for number, level in enumerate(survey.mechanisms["a"].levels):
+        start = table[level_place(table, number) :]
+        nodes = np.arange(level.symbols)
+        for node, row in zip(nodes, level.matches(nodes), strict=True):
+            for tails, expected in enumerate((row, ~row)):
+                codes = (ctypes.c_uint32 * int(expected.sum()))()
+                levels.codes_of_node(start, k, int(node), tails, codes)
+                assert np.array_equal(np.sort(codes), np.flatnonzero(expected))
+
+
+@pytest.mark.claim("With a person's key, the C client compares the coin of a level with its exact integer.", "Clients")
+@each("name", LEVELLED)
+def test_the_coin_of_a_level_has_the_probability_of_its_integer(library, name):
+    """The coin is the first word of the key: an integer above it gives a code of the set, the integer itself one outside."""
+    survey = LEVELLED[name]
+    mechanism, honest = survey.mechanisms["a"], survey.client_table()
+    client, room, length = Client(), ctypes.create_string_buffer(64), ctypes.c_size_t(0)
+    value, person = (Value * 1)(Value(0.37, 0)), Person(16, 5, None, 0)
+    record = int(0.37 * (mechanism.k - 1))
+    law = recipe_of(survey)
+    seen = set()
+    for number in range(40):
+        secret = bytes([number]) * 32
+        key = person_keys.record_key(secret, law.series.coins, "a", law.descriptions[0], 5, record)
+        words = reference.Words(key, "DISTRIBUTION", 0)
+        coin, slot = words.word(), words.word() % 8
+        chosen = max(0, slot - 8 + len(mechanism.levels))
+        level = mechanism.levels[chosen]
+        matches = level.matches(np.array([record // level.span]))[0]
+        for heads, is_inside in ((coin + 1, True), (coin, False)):
+            table = bytearray(honest)
+            struct.pack_into("<Q", table, level_place(table, chosen) + 8, heads)
+            forged = closed(table)
+            assert open_table(library, client, forged) == 0
+            made = (
+                ctypes.byref(client),
+                value,
+                secret,
+                ctypes.byref(person),
+                room,
+                ctypes.c_size_t(64),
+                ctypes.byref(length),
+            )
+            assert library.ldpfast_answer_person(*made) == 0
+            code = int.from_bytes(room.raw[11 : length.value], "little") - mechanism.first_codes[chosen]
+            assert matches[code] == is_inside
+        seen.add(chosen)
+    assert seen == set(range(len(mechanism.levels)))
+
+
+def test_a_number_in_a_wave(library):
+    """Personal keys in waves: the same cell gives the same report, and only the turns of a person are answered."""
+    questions = {"a": Number(0, 60, integers=True, optional=True)}
+    wave = Survey(questions, 2.0, series="weeks", waves=3, turns=2).in_wave(2)
+    client, table, room, length = Client(), wave.client_table(), ctypes.create_string_buffer(64), ctypes.c_size_t(0)
+    assert open_table(library, client, table) == 0
+    answered = 0
+    for i in range(12):
+        person, ours = Person(16, i, None, 0), wave.client(KEY, i)
+        for number in (12.0, 12.75, math.nan):
+            values = (Value * 1)(Value(number, 0))
+            made = (
+                ctypes.byref(client),
+                values,
+                KEY,
+                ctypes.byref(person),
+                room,
+                ctypes.c_size_t(64),
+                ctypes.byref(length),
+            )
+            status = library.ldpfast_answer_person(*made)
+            assert status == (0 if ours.is_turn() else TURN)
+            if status == 0:
+                assert room.raw[: length.value] == ours.answer({"a": number if number == number else None})
+                answered += 1
+    assert 0 < answered < 36
 
 
 def forged_sets(survey, place, form, value, *, part=False):
@@ -734,6 +994,14 @@ DECLARED_DRAW = f"""void draw_words(stream *s, void *out, size_t blocks);
     declare_drawn(s->id, out, blocks * AES_BLOCK);
 }}
 {DRAW.replace("stream_draw", "draw_words")}"""
+LEVEL = "    const uint32_t slot = word & (SLOTS - 1), first = SLOTS - levels + 1;\n"
+RARE = "    int is_rare = is_inexact(word, SLOT_BITS, codes[0]) | is_inexact(word, SLOT_BITS, codes[1]);\n"
+# What is public: draws of some streams, the level, which the report shows, and whether a word is drawn again for either coin.
+DECLARED = {
+    DRAW: DECLARED_DRAW,
+    LEVEL: f"    declare_drawn(STREAM_VIEWS, &word, sizeof word);\n{LEVEL}",
+    RARE: f"{RARE}    declare_drawn(STREAM_VIEWS, &is_rare, sizeof is_rare);\n",
+}
 PLANTED = {
     "a branch on a category": (
         "found.symbol = choose_u32(-(uint32_t)(value->category < last), value->category, last);",
@@ -755,6 +1023,19 @@ PLANTED = {
     "a branch on the private coin of a view": (
         "const uint32_t replaced = -(uint32_t)(reader_word(&coins) >= direct);",
         'uint32_t replaced = 0; if (reader_word(&coins) >= direct) { __asm__ volatile(""); replaced = ~replaced; }',
+    ),
+    "a branch on a node": (
+        "const uint32_t is_node = -(uint32_t)(element == node),",
+        'if (element == node) { __asm__ volatile(""); } const uint32_t is_node = -(uint32_t)(element == node),',
+    ),
+    "a branch on the private coin of a level": (
+        "const uint32_t n = choose_u32(-tails, codes[1], codes[0]);",
+        'uint32_t n = codes[0]; if (tails) { __asm__ volatile(""); n = codes[1]; }',
+    ),
+    "a branch on the cell in a window": (
+        "return (symbol & (tails - 1)) + draw + (size & -(tails & (uint64_t)(draw >= symbol)));",
+        'if (draw >= symbol) { __asm__ volatile(""); } '
+        "return (symbol & (tails - 1)) + draw + (size & -(tails & (uint64_t)(draw >= symbol)));",
     ),
     "a branch on the private coin of a set": (
         "const uint64_t report = (bits & low) | (moved & ~low & ~(at & in_word)) | (at & in_word & own);",
@@ -800,16 +1081,24 @@ def test_no_branch_and_no_address_depends_on_an_answer_or_a_coin(folder, tmp_pat
         survey = Survey({**few, "p": Pairs(*few)}, epsilon, weights=dict.fromkeys(few, 0))
         for record in (dict.fromkeys(few, 1), {}):
             tables.append((survey, [Case(record, KEY, person, b"") for person in (None, b"person")]))
+    for cells, epsilon in ((6, 0.3), (16, 2.0), (255, 0.25), (255, 8.0), (15, 0.1)):
+        survey = Survey({"a": Number(0, 1, cells=cells, optional=True)}, epsilon)
+        for i, record in enumerate(({"a": 0.4}, {"a": 1.0}, {})):
+            keys = [hashlib.sha256(bytes([i, j])).digest() for j in range(4)]
+            tables.append((survey, [Case(record, key, person, b"") for key in keys for person in (None, b"person")]))
     path = write(tmp_path / "cases", tables)
     asked = {type(mechanism) for survey, _ in tables for mechanism in survey.mechanisms.values()}
-    assert asked == {RandomizedResponse, SubsetSelection, UnaryEncoding, SetSelection, WholeSets, ViewResponse}
+    of_levels_and_sets = {SetSelection, WholeSets, ViewResponse, DistributionResponse}
+    assert asked == {RandomizedResponse, SubsetSelection, UnaryEncoding} | of_levels_and_sets
 
     def errors(text: str) -> list[str]:
         """Return the functions with a report. Two draw again in rare cases, without the answer and the coin."""
         source = tmp_path / "source"
         source.mkdir(exist_ok=True)
-        assert text.count(DRAW) == 1
-        (source / "ldpfast_client.c").write_text(text.replace(DRAW, DECLARED_DRAW))
+        for old, new in DECLARED.items():
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        (source / "ldpfast_client.c").write_text(text)
         shutil.copy(folder / "ldpfast_client.h", source)
         program = compile_c(tmp_path / "taint", NATIVE / "client_taint.c", flags=(level, "-g", f"-I{source}"))
         done = subprocess.run(

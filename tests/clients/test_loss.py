@@ -13,11 +13,25 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, product
 
+import numpy as np
 import pytest
 
 from ldpfast.mechanisms import UnaryEncoding
 from ldpfast.reports import recipe_of
-from ldpfast.survey import Choice, Cross, Mean, Pairs, Repeated, Several, Survey, Text, Together, YesNo, _columns
+from ldpfast.survey import (
+    Choice,
+    Cross,
+    Mean,
+    Number,
+    Pairs,
+    Repeated,
+    Several,
+    Survey,
+    Text,
+    Together,
+    YesNo,
+    _columns,
+)
 
 from ..support.cases import each
 from ..support.client_tables import closed, forged_table, read
@@ -65,7 +79,7 @@ def surveys() -> list[Survey]:
     weekly = Repeated(Survey(questions, 6.0, answers=2), round=3.0, rounds=4)
     plain = [Survey(questions, epsilon) for epsilon in (0.1, 1.0, 5.0, 20.0)]
     several = [Survey(questions, 4.0, answers=2), Survey(questions, 40.0, answers="all")]
-    return [*plain, *several, *texts, panel.in_wave(2), weekly.in_round(1), *unary(), *sets(), *views()]
+    return [*plain, *several, *texts, panel.in_wave(2), weekly.in_round(1), *unary(), *sets(), *views(), *numbers()]
 
 
 def sets() -> list[Survey]:
@@ -82,6 +96,13 @@ def views() -> list[Survey]:
     asked = {**few, "all": Pairs(*few)}
     found = [Survey(asked, epsilon, answers=2) for epsilon in (1.0, 4.0, 14.0)]
     return [*found, Survey({**few, "all": Pairs("smokes", "owns")}, 2.0, weights=dict.fromkeys(few, 0))]
+
+
+def numbers() -> list[Survey]:
+    """Return surveys with distributions of numbers: by k-ary response, sets, and projective spaces with tables of a field."""
+    cells = ((2, 4.0), (6, 0.3), (8, 1.0), (5, 8.0), (19, 0.1), (19, 0.5))
+    found = [Survey({"a": Number(0, 1, cells=k, optional=True)}, epsilon) for k, epsilon in cells]
+    return [*found, Survey({**YES, "a": Number(0, 1, cells=7, optional=True)}, 3.0, answers=2)]
 
 
 def unary() -> list[Survey]:
@@ -112,7 +133,7 @@ def require_exact(library, asked: list[Survey]) -> None:
 def test_the_loss_of_a_survey_is_that_of_its_channels(library):
     require_exact(library, surveys())
     kinds = {question[2] for survey in surveys() for question in read(survey.client_table())["questions"]}
-    assert kinds == set(range(1, 13))
+    assert kinds == set(range(1, 14))
 
 
 @pytest.mark.long
@@ -202,6 +223,8 @@ def coins(source: random.Random, asked: Asked) -> tuple[int, int, int, int, int]
         return bits, coin.shift, (coin.keep - words) % (1 << 64), words, coin.reciprocal
     if kind == 12:
         return 64, source.randrange(1, len(asked.sizes) + 1), len(asked.more), 0, 0
+    if kind == 13:
+        return 64, 0, len(asked.more), 0, 0
     if kind in (2, 3):
         return 64, 0, min(first, (1 << 64) - first), 0, 0
     if kind == 7:
@@ -237,6 +260,8 @@ def test_no_forged_table_loses_more_than_computed(library):
                     struct.pack_into("<3Q", table, place + 16, *integers)
                 if asked.kind == 12 and step % 3 != 2:
                     forge_views(source, table, place, asked)
+                if asked.kind == 13 and step % 3 != 2:
+                    forge_levels(source, table, place, asked, is_other=step % 3 == 1)
                 if step % 3 == 1 and asked.kind in (7, 8):
                     sketch = struct.unpack_from("<I", table, place + 44)[0] + 2
                     forge_space(source, table, sketch, asked)
@@ -251,7 +276,7 @@ def test_no_forged_table_loses_more_than_computed(library):
             assert exact <= Decimal(found), (survey, step)
             seen.update((question[2], found > 2 * survey.epsilon) for question in read(forged)["questions"])
     assert refused > 100
-    assert {kind for kind, is_larger in seen if is_larger} == set(range(1, 13))
+    assert {kind for kind, is_larger in seen if is_larger} == set(range(1, 14))
 
 
 def test_too_many_words_of_other_symbols_are_refused(library):
@@ -272,6 +297,87 @@ def forge_views(source: random.Random, table: bytearray, place: int, asked: Aske
         struct.pack_into("<Q", table, at + 16 * number + 8, source.getrandbits(64) >> source.randrange(64) or 1)
     if source.random() < 0.9:
         struct.pack_into("<I", table, at + 16 * (len(asked.more) - 1), largest)
+
+
+def forge_levels(source: random.Random, table: bytearray, place: int, asked: Asked, *, is_other: bool) -> None:
+    """Change the coins of levels; and sometimes one of them to a level of another kind, whose numbers mostly fit together."""
+    at = struct.unpack_from("<I", table, place + 44)[0] + 2
+    last = len(asked.more) - 1
+    for number, level in enumerate(asked.more):
+        heads = max(1, source.getrandbits(64) >> source.randrange(64))
+        struct.pack_into("<Q", table, at + 8, heads if source.random() < 0.7 else (1 << 64) - heads)
+        if is_other and number == last and not level[-1]:
+            struct.pack_into("<I", table, at, kind := source.randrange(5))
+            nodes, members = asked.k, source.randrange(1, 4)
+            space = source.choice(((2, 3), (3, 3), (2, 4), (6, 3)))
+            points, power = (space[0] ** space[1] - 1) // (space[0] - 1), space[0] ** (space[1] - 1)
+            half = 1 << (nodes - 1).bit_length() + source.randrange(2)
+            sizes = [
+                (source.randrange(1, 9), nodes - 1, 0, 0),
+                (math.comb(nodes - 1, members - 1), math.comb(nodes - 1, members), members, 0),
+                (half, half, 0, 0),
+                (points - power, power, *space),
+                (points - power, power, *space),
+            ]
+            struct.pack_into("<4I", table, at + 16, *sizes[kind])
+        elif is_other and number == last and source.random() < 0.5:
+            table[at + 32 + source.randrange(4 * asked.k)] = source.randrange(5)
+        at += 32 + sum(part.size for part in level[-2]) + 4 * len(level[-1])
+
+
+@each("kind", ["a window", "sets", "parities", "a prime", "a field"])
+def test_the_formula_of_levels_is_that_of_the_enumerated_channels(kind):
+    """Windows of several widths above a level of each kind, and nodes of one cell and of two."""
+    field = [np.array(rows, np.uint8) for rows in ([[0, 1], [1, 0]], [[0, 0], [0, 1]], [0, 1], [0, 1])]
+    counted = 0
+    for k, span, size, coins_of in product((3, 6), (1, 2), (1, 3), product(COINS, repeat=2)):
+        nodes = -(-k // span)
+        half = 1 << (nodes - 1).bit_length()
+        level = {
+            "a window": (0, span, coins_of[1], 2, nodes - 1, 0, 0, (), ()),
+            "sets": (1, span, coins_of[1], nodes - 1, math.comb(nodes - 1, 2), 2, 0, (), ()),
+            "parities": (2, span, coins_of[1], half, half, 0, 0, (), ()),
+            "a prime": (3, span, coins_of[1], 4, 9, 3, 3, (), (7, 0, 12, 3, 4, 9)),
+            "a field": (4, span, coins_of[1], 3, 4, 2, 3, field, (6, 0, 4, 1, 3, 5)),
+        }[kind]
+        if kind == "sets" and nodes < 4:
+            continue
+        levels = [(0, 1, coins_of[0], size, k - 1, 0, 0, (), ()), level]
+        table = {"parts": [(2, k, ())], "questions": [((0,), levels, 13, 64, 0, "a", 2, 0, 0, 1, b"")]}
+        asked = Asked(table, 0)
+        channel = asked.channel()
+        assert {sum(row.values()) for row in channel} == {1}
+        assert ratio_of(channel) == asked.ratio
+        counted += 1
+    assert counted >= 32
+
+
+@pytest.mark.claim("One word more or less for the coin of a level changes the loss that a client computes.", "Clients")
+def test_every_word_of_the_coin_of_a_level_counts(library):
+    """With few words for tails, the difference is seen in a double; a larger loss is refused by the limit of the honest one."""
+    for cells, epsilon in ((2, 40.0), (6, 40.0), (15, 40.0)):
+        honest = Survey({"a": Number(0, 1, cells=cells, optional=True)}, epsilon).client_table()
+        loss = in_c(library, honest)
+        assert loss == round_up(loss_of(honest)) <= epsilon
+        levels = Asked(read(honest), 0).more
+        at = struct.unpack_from("<I", honest, 88 + PART + 44)[0] + 2
+        largest = max(range(len(levels)), key=lambda i: Asked(alone(honest, levels[i]), 0).ratio)
+        for number, change in product(range(len(levels)), (1, -1)):
+            table = bytearray(honest)
+            struct.pack_into("<Q", table, at + 32 * number + 8, levels[number][2] + change)
+            found = in_c(library, closed(table))
+            assert found == round_up(loss_of(closed(table)))
+            if number == largest:
+                assert (found > loss) == (change == 1)
+                assert found != loss
+                assert open_table(library, Client(), closed(table), loss) == (EPSILON if change == 1 else 0)
+
+
+def alone(table: bytes, level: tuple) -> dict:
+    """Return what a table says if its question had one level."""
+    found = read(table)
+    found["questions"][0] = (found["questions"][0][0], [level], *found["questions"][0][2:])
+    return found
 
 
 def forge_space(source: random.Random, table: bytearray, sketch: int, asked: Asked) -> None:

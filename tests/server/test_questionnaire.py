@@ -1,4 +1,4 @@
-"""A questionnaire with ticks and pairs of questions, from its file to a table: client in JavaScript, server, page."""
+"""A questionnaire with ticks, pairs of questions and the distribution of a number, from its file to a table: client in JavaScript, server, page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import ldpfast as ldp
-from ldpfast.survey import OptionsAnswer, PairsAnswer, Survey, SurveyResult
+from ldpfast.survey import NumberAnswer, OptionsAnswer, PairsAnswer, Survey, SurveyResult
 
 from ..support.clients import build_package
 from ..support.server import READER
@@ -57,6 +57,14 @@ type = "Histogram"
 edges = [18, 30, 45, 60, 99]
 optional = true
 
+[questions.minutes]
+type = "Number"
+lower = 0
+upper = 120
+cells = 60
+column = "walked"
+optional = true
+
 [questions.habits]
 type = "Pairs"
 names = ["smokes", "way", "age"]
@@ -81,6 +89,7 @@ def people(wave: int) -> dict[str, dict]:
         record: dict = {"ticks": ticks, "smokes": source.random() < 0.4, "age": source.uniform(10, 105)}
         if i % 9 == 0:
             record["ticks"] = ["fever", "cough", "rash"] if i % 2 else "cough; fever;cough"
+        record["walked"] = source.choice([0.0, 30.0, source.uniform(-5, 125)])
         record["way"] = source.choice(["foot", "car", "bus", "bicycle"])
         for name in [name for name in record if source.random() < 0.05]:
             record[name] = None
@@ -90,16 +99,17 @@ def people(wave: int) -> dict[str, dict]:
 
 def in_python(survey: Survey, answers: dict[str, dict]) -> SurveyResult:
     """Return the result of a table of the same people, as a client reads their answers."""
-    table = {name: [record[name] for record in answers.values()] for name in ("ticks", "smokes", "way", "age")}
+    table = {name: [record[name] for record in answers.values()] for name in ("ticks", "smokes", "way", "age", "walked")}
     lists = [ticks.replace(" ", "").split(";") if isinstance(ticks, str) else ticks for ticks in table["ticks"]]
     table["ticks"] = [None if ticks is None or len(set(ticks)) > 2 else ticks for ticks in lists]
     table["age"] = [None if age is None else min(max(age, 18), 99) for age in table["age"]]
+    table["walked"] = [None if minutes is None else min(max(minutes, 0), 120) for minutes in table["walked"]]
     if survey.revision == 1:
         table["way"] = [None if way == "bicycle" else way for way in table["way"]]
     return survey.run(table, rng=ldp.PersonKeys(SECRET, list(answers)))
 
 
-@pytest.mark.claim("Ticks and pairs by the client in JavaScript and the server give the table of Python.", "Clients")
+@pytest.mark.claim("Ticks, pairs and numbers by the client in JavaScript and the server give the table of Python.", "Clients")
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 def test_a_questionnaire_goes_from_its_file_to_a_table(start_server, tmp_path):
@@ -130,6 +140,7 @@ def test_a_questionnaire_goes_from_its_file_to_a_table(start_server, tmp_path):
         expected = in_python(survey, answers)
         assert isinstance(expected["symptoms"], OptionsAnswer)
         assert isinstance(expected["habits"], PairsAnswer)
+        assert isinstance(expected["minutes"], NumberAnswer)
         table = expected.table().columns
         assert server.get("/estimates")["n"] == N == expected.n
         assert server.get(f"/estimates?wave={wave}&version={survey.revision}")["result"] == expected.to_dict()

@@ -50,6 +50,8 @@ def read(table: bytes) -> dict:
         second = struct.unpack_from("<BxH4x3Q32s", table, numbers + 2 * count) if coin[0] == 5 else None
         if coin[0] in (6, 7, 8):
             second = read_sketch(table, numbers + 2 * count)
+        if coin[0] == 13:
+            second = read_levels(table, numbers + 2 * count, a, parts[places[0]][1])
         if coin[0] == 12:
             second = tuple(struct.iter_unpack("<IIQ", table[numbers + 2 * count : numbers + 2 * count + 16 * a]))
         asked.append(
@@ -69,16 +71,38 @@ def read_sketch(table: bytes, at: int) -> tuple:
     """Return the numbers of a sketch, the tables of the field, and for each part the key, the bytes and the coefficients."""
     functions, _, parts, _, order, _, has_tables, zero = numbers = struct.unpack_from("<8I", table, at)
     assert zero == 0
-    at, tables, hashes = at + 32, [], []
-    for shape in ((order, order), (order, order), (order,), (order,)) if has_tables else ():
-        tables.append(np.frombuffer(table, np.uint8, math.prod(shape), at).reshape(shape))
-        at += math.prod(shape)
+    tables, at = read_field(table, at + 32, order) if has_tables else ([], at + 32)
+    hashes = []
     for _ in range(parts):
         key, size = struct.unpack_from("<2Q", table, at), struct.unpack_from("<Q", table, at + 16)[0]
         coefficients = np.frombuffer(table, "<u8", 3 * functions, at + 24).reshape(functions, 3)
         hashes.append((key, size, coefficients))
         at += 24 + 24 * functions
     return numbers, tables, hashes
+
+
+def read_levels(table: bytes, at: int, count: int, k: int) -> list[tuple]:
+    """Return kind, span, heads, codes in a set and outside of it, two numbers, tables of a field, and points of each level."""
+    levels = []
+    for _ in range(count):
+        kind, span, heads, size, others, *numbers = struct.unpack_from("<2IQ4I", table, at)
+        at, field, points = at + 32, (), ()
+        if kind == 4:
+            field, at = read_field(table, at, numbers[0])
+        if kind >= 3:
+            points = struct.unpack_from(f"<{-(-k // span)}I", table, at)
+            at += 4 * len(points)
+        levels.append((kind, span, heads, size, others, *numbers, field, points))
+    return levels
+
+
+def read_field(table: bytes, at: int, order: int) -> tuple[list, int]:
+    """Return the sums, products, negative and inverse elements of a field, and where they end."""
+    tables = []
+    for shape in ((order, order), (order, order), (order,), (order,)):
+        tables.append(np.frombuffer(table, np.uint8, math.prod(shape), at).reshape(shape))
+        at += math.prod(shape)
+    return tables, at
 
 
 def closed(table: bytes | bytearray) -> bytes:

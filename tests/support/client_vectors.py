@@ -19,6 +19,7 @@ from ldpfast.survey import (
     Cross,
     Histogram,
     Mean,
+    Number,
     Pairs,
     Repeated,
     Several,
@@ -66,7 +67,7 @@ def vectors() -> list[tuple[Survey, list[Case]]]:
         found.append((asked, [_case(source, asked, bool(i % 2)) for i in range(2 * CASES)]))
     for asked in _sets(source):
         found.append((asked, [_case(source, asked, bool(i % 2)) for i in range(CASES)]))
-    for asked in _views(source):
+    for asked in [*_views(source), *_numbers()]:
         found.append((asked, [_case(source, asked, bool(i % 2)) for i in range(CASES)]))
     return found
 
@@ -231,6 +232,22 @@ def _views(source: random.Random) -> list[Survey]:
     return found
 
 
+def _numbers() -> list[Survey]:
+    """Return surveys with distributions of numbers: with levels of every kind, and reports of all sizes."""
+    few: dict[str, SurveyQuestion] = {
+        "minutes": Number(0, 120, optional=True),
+        "smokes": YesNo(optional=True),
+        "children": Number(0, 12, integers=True, optional=True, column="own"),
+        "income": Number(-1e4, 1e5, cells=999, optional=True),
+        "day": Number(date(1999, 12, 1), date(2000, 2, 1), integers=True, optional=True),
+        "age": Histogram(list(range(0, 100, 10)), optional=True),
+    }
+    found = [Survey(few, 2.0, answers=2), Survey(few, 40.0, answers="all", series="numbers"), Survey(few, 0.4)]
+    for cells, epsilon in CELLS:
+        found.append(Survey({"x": Number(0, 10, cells=cells, optional=True)}, epsilon))
+    return found
+
+
 def _question(source: random.Random, i: int) -> ColumnQuestion:
     column = f"column {i}" if source.random() < 0.3 else None
     return RANDOM[source.randrange(len(RANDOM))](source, column)
@@ -262,6 +279,12 @@ LARGE_SETS = [
 ALL_PAIRS = [
     ([2] * 20, 1.0), ([2] * 64, 4.0), ([2] * 10, 14.0), ([3] * 9, 6.0), ([20, 30], 2.0), ([250, 250, 4], 9.0),
     (list(range(2, 40)), 3.0), ([4, 9, 2, 2, 30], 12.0),
+]  # fmt: skip
+# Cells and epsilon: reports of one, two and four bytes; sets of two to eight members, k-ary and Hadamard response, spaces over
+# fields of all kinds, and up to five levels.
+CELLS = [
+    (2, 1.0), (3, 0.1), (8, 0.5), (16, 0.1), (16, 1.5), (63, 4.0), (255, 0.25), (255, 0.5), (255, 1.0), (256, 2.0), (256, 4.0),
+    (1023, 6.0), (1024, 1.0), (4095, 3.5), (17, 30.0),
 ]  # fmt: skip
 # Means with steps, and the largest sets.
 LATER: list[tuple[dict[str, SurveyQuestion], float]] = [

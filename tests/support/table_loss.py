@@ -17,7 +17,7 @@ from .client_tables import read
 
 WORD = 1 << 64
 ENUMERABLE = 4096  # reports of one symbol, at most
-RESPONSES, SKETCHES, SETS, VIEWS = (1, 5, 6, 11), (6, 7, 8), (9, 10, 11), 12
+RESPONSES, SKETCHES, SETS, VIEWS, LEVELS = (1, 5, 6, 11), (6, 7, 8), (9, 10, 11), 12, 13
 Channel = list[dict[Any, Fraction]]
 
 
@@ -45,6 +45,9 @@ class Asked:
         words = 1 << self.bits
         if self.kind == VIEWS:
             return max(1 + Fraction(k * kept, WORD - kept) for k, _, kept in self.more)
+        if self.kind == LEVELS:
+            odds = [Fraction(heads * others, (WORD - heads) * size) for _, _, heads, size, others, *_ in self.more]
+            return max(max(one, 1 / one) for one in odds)
         if self.kind in RESPONSES:
             return Fraction(self.first + self.second, self.second)
         if self.kind in (2, 3):
@@ -66,6 +69,8 @@ class Asked:
         if self.kind == VIEWS:
             reports = math.comb(len(self.sizes), self.threshold) * self.more[-1][0]
             return reports * self.k <= ENUMERABLE
+        if self.kind == LEVELS:
+            return self.k * sum(size + others for _, _, _, size, others, *_ in self.more) <= ENUMERABLE
         sizes = {2: 1 << min(self.k, 64), 3: 1 << min(self.k, 64), 7: self.codes if self.kind == 7 else 0}
         sizes[4] = math.comb(self.k, self.second) if self.kind == 4 and self.k < 40 else ENUMERABLE
         if self.kind in (9, 10):
@@ -106,6 +111,8 @@ class Asked:
             return self._sets(heads)
         if self.kind == VIEWS:
             return [self._views(record) for record in product(*map(range, self.sizes))]
+        if self.kind == LEVELS:
+            return [self._levels(x) for x in range(k)]
         draw = self._hadamard if self.kind == 7 else self._projective
         rows = []
         for x in range(k):
@@ -126,6 +133,17 @@ class Asked:
             for answers in product(*(range(self.sizes[place]) for place in view)):
                 is_true = answers == tuple(record[place] for place in view)
                 row[view, answers] = (kept * is_true + (1 - kept) / k) / len(views)
+        return row
+
+    def _levels(self, x: int) -> dict[Any, Fraction]:
+        """Return the probabilities of the codes of levels: the first one has the slots of eight that the others leave."""
+        row: dict[Any, Fraction] = {}
+        for number, level in enumerate(self.more):
+            share = Fraction(1 if number else 9 - len(self.more), 8)
+            heads = Fraction(level[2], WORD)
+            for weight, codes in zip((heads, 1 - heads), level_codes(level, self.k, x // level[1]), strict=True):
+                for code, times in codes.items():
+                    row[number, code] = row.get((number, code), Fraction()) + share * weight * times / codes.total()
         return row
 
     def _sides(self) -> tuple[int, int]:
@@ -180,37 +198,56 @@ class Asked:
         return found
 
     def _projective(self, x: int) -> list[Counter]:
-        """Return how often each point is reported, with heads and with tails, over all points and vectors that can be drawn."""
-        q, last = self.order, self.length - 1
-        first = [(q**i - 1) // (q - 1) for i in range(self.length + 1)]
-        if self.field:
-            total, times, negative, inverse = (table.tolist() for table in self.field)
-        else:
-            total = [[(a + b) % q for b in range(q)] for a in range(q)]
-            times = [[a * b % q for b in range(q)] for a in range(q)]
-            negative, inverse = [-a % q for a in range(q)], [pow(a, q - 2, q) for a in range(q)]
+        return projective_codes(self.order, self.length, self.field, x)
 
-        def digits(value: int, n: int) -> list[int]:
-            return [value // q**i % q for i in range(n)]
 
-        def elements(point: int, n: int) -> list[int]:
-            r = max(i for i in range(n) if first[i] <= point)
-            return [*digits(point - first[r], r), 1, *[0] * (n - r - 1)]
+def projective_codes(q: int, length: int, field: Any, x: int) -> list[Counter]:
+    """Return how often each point is reported, with heads and with tails, over all points and vectors that can be drawn."""
+    last, first = length - 1, [(q**i - 1) // (q - 1) for i in range(length + 1)]
+    if field:
+        total, times, negative, inverse = (table.tolist() for table in field)
+    else:
+        total = [[(a + b) % q for b in range(q)] for a in range(q)]
+        times = [[a * b % q for b in range(q)] for a in range(q)]
+        negative, inverse = [-a % q for a in range(q)], [pow(a, q - 2, q) for a in range(q)]
 
-        vector = elements(x, self.length)
-        r = max(i for i, a in enumerate(vector) if a)
-        found = [Counter(), Counter()]
-        for goal, draws in ((0, first[last]), (1, q**last)):
-            for draw in range(draws):
-                z = digits(draw, last) if goal else elements(draw, last)
-                others = 0
-                for i in range(r):
-                    others = total[others][times[vector[i]][z[i]]]
-                z.insert(r, total[goal][negative[others]])
-                top = max((i for i, a in enumerate(z) if a), default=-1)
-                factor = inverse[z[top]]
-                found[goal][first[top] + sum(times[factor][z[i]] * q**i for i in range(top))] += 1
-        return found
+    def digits(value: int, n: int) -> list[int]:
+        return [value // q**i % q for i in range(n)]
+
+    def elements(point: int, n: int) -> list[int]:
+        r = max(i for i in range(n) if first[i] <= point)
+        return [*digits(point - first[r], r), 1, *[0] * (n - r - 1)]
+
+    vector = elements(x, length)
+    r = max(i for i, a in enumerate(vector) if a)
+    found = [Counter(), Counter()]
+    for goal, draws in ((0, first[last]), (1, q**last)):
+        for draw in range(draws):
+            z = digits(draw, last) if goal else elements(draw, last)
+            others = 0
+            for i in range(r):
+                others = total[others][times[vector[i]][z[i]]]
+            z.insert(r, total[goal][negative[others]])
+            top = max((i for i, a in enumerate(z) if a), default=-1)
+            factor = inverse[z[top]]
+            found[goal][first[top] + sum(times[factor][z[i]] * q**i for i in range(top))] += 1
+    return found
+
+
+def level_codes(level: tuple, k: int, node: int) -> list[Counter]:
+    """Return how often each code of a level is reported by a node, with heads and with tails, over all draws."""
+    kind, span, _, size, others, one, two, field, points = level
+    if kind >= 3:
+        return projective_codes(one, two, field, points[node])
+    sides = range(size), range(others)
+    if kind == 0:
+        return [Counter(node + draw for draw in sides[0]), Counter(d + size * (d >= node) for d in sides[1])]
+    if kind == 2:
+        return [Counter(d + size * ((d & node).bit_count() % 2 != tails) for d in sides[tails]) for tails in (0, 1)]
+    ranks: tuple[list[int], list[int]] = ([], [])
+    for rank, chosen in enumerate(combinations(range(-(-k // span)), one)):
+        ranks[node not in chosen].append(rank)
+    return [Counter(side[draw] for draw in draws) for side, draws in zip(ranks, sides, strict=True)]
 
 
 def width(part: tuple) -> int:

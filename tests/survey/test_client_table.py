@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from ldpfast.mechanisms import (
+    DistributionResponse,
     ProjectiveGeometryResponse,
     RandomizedResponse,
     SetCube,
@@ -18,7 +20,7 @@ from ldpfast.mechanisms import (
     ViewResponse,
     WholeSets,
 )
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Several, Survey, Text, Together, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Number, Repeated, Several, Survey, Text, Together, YesNo
 
 from ..support import person_keys
 from ..support.cases import each
@@ -28,6 +30,7 @@ from ..support.internals.kernels import strings
 from ..support.internals.mechanisms import subset_selection
 from ..support.internals.shared import finite_field, schemas
 from ..support.internals.survey import TwoResponses, column_of
+from ..support.table_loss import level_codes
 
 
 def require_sketch(found: tuple, mechanism: SketchResponse) -> None:
@@ -54,6 +57,25 @@ def require_sketch(found: tuple, mechanism: SketchResponse) -> None:
     assert len(tables) == (4 if order and isinstance(response._space.field, finite_field.FiniteField) else 0)
 
 
+def require_levels(found, mechanism):
+    """Check that levels have the integers of the coins, from which the sets of all nodes follow."""
+    for level, own in zip(found, mechanism.levels, strict=True):
+        kind, span, heads, size, others, *_, points = level
+        nodes = own.symbols
+        if kind == 0:
+            assert others == nodes - 1
+        sets = own.matches(np.array([0, nodes // 2, nodes - 1]))
+        for node, row in zip((0, nodes // 2, nodes - 1), sets, strict=True):
+            if own.codes <= 400:
+                inside, outside = level_codes(level, mechanism.k, node)
+                assert sorted(inside.elements()) == np.flatnonzero(row).tolist()
+                assert sorted(outside.elements()) == np.flatnonzero(~row).tolist()
+            assert (size, others) == (row.sum(), (~row).sum())
+        assert (span, -(-mechanism.k // span)) == (own.span, nodes)
+        assert own.probabilities == (Fraction(heads, size << 64), Fraction((1 << 64) - heads, others << 64))
+        assert list(points) == (own.points.tolist() if kind >= 3 else [])
+
+
 def test_a_table_says_what_the_survey_asks():
     for survey, _ in vectors():
         table = survey.client_table()
@@ -77,6 +99,8 @@ def test_a_table_says_what_the_survey_asks():
                 assert "".join(map(chr, numbers)) == (question.alphabet or "")
             elif isinstance(question, Histogram):
                 assert numbers == question.edges[1:-1]
+            elif isinstance(question, Number):
+                assert numbers == tuple(column_of(question).limits())
             elif column_of(question).steps:
                 assert numbers == (question.lower, question.upper, column_of(question).steps)
             else:
@@ -109,7 +133,9 @@ def test_a_table_says_what_the_survey_asks():
                 assert kind == 5
                 kind, mechanism = 1, mechanism.first
             else:
-                assert (second is None) == (not isinstance(mechanism, SketchResponse | ViewResponse))
+                assert (second is None) == (
+                    not isinstance(mechanism, SketchResponse | ViewResponse | DistributionResponse)
+                )
                 assert description == survey._recipe.descriptions[q]
             coin = mechanism._coin
             if isinstance(mechanism, SketchResponse):
@@ -122,6 +148,9 @@ def test_a_table_says_what_the_survey_asks():
                 coins = [(k, 0, (keep - words) << (64 - bits)) for k, bits, keep, words in coin.coins]
                 assert (coin.flip, coin.share, list(second)) == (0, 256, coins)
                 assert (kind, bits, shift, *integers) == (12, 64, coin.plain, len(coins), 0, 0)
+            elif isinstance(mechanism, DistributionResponse):
+                assert (kind, bits, shift, *integers) == (13, 64, 0, len(mechanism.levels), 0, 0)
+                require_levels(second, mechanism)
             elif isinstance(mechanism, WholeSets):
                 assert (kind, bits, shift) == (11, coin.bits, coin.shift)
                 assert integers == [coin.keep - coin.words_per_symbol, coin.words_per_symbol, coin.reciprocal]

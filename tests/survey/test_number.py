@@ -138,15 +138,13 @@ def test_arguments_are_checked(arguments, options, message):
 
 
 def test_it_is_asked_alone():
-    """Questions that combine others refuse it by name, and so do clients."""
+    """Questions that combine others refuse it by name."""
     number = Number(0, 9, optional=True)
     for other in (Cross("x", "y"), Pairs("x", "y")):
         with pytest.raises(ValueError, match="'x'"):
             Survey({"x": number, "y": YesNo(optional=True), "both": other}, 1.0)
     with pytest.raises(TypeError, match="got Number"):
         Repeated(number, permanent=1.0, round=0.5, rounds=3)
-    with pytest.raises(TypeError, match=r"a client must answer by .*, got DistributionResponse"):
-        Survey({"x": number}, 1.0).client_table()
 
 
 # The answer -----------------------------------------------------------------------------------------------------------

@@ -40,6 +40,9 @@ LDP_INLINE float float_of(uint32_t bits)
 LDP_INLINE uint32_t nan_mask_f32(float v) { return -(uint32_t)((bits_f32(v) & 0x7fffffffu) > LDP_INFINITY_F32); }
 LDP_INLINE uint64_t nan_mask_f64(double v) { return -(uint64_t)((bits_f64(v) & ~((uint64_t)1 << 63)) > LDP_INFINITY_F64); }
 
+/* a where the mask is all ones, b where it is 0. */
+LDP_INLINE uint32_t choose_u32(uint32_t mask, uint32_t a, uint32_t b) { return (a & mask) | (b & ~mask); }
+
 /* v where the mask is all ones, 0 where it is 0. */
 LDP_INLINE float masked_f32(float v, uint32_t mask) { return float_of(bits_f32(v) & mask); }
 LDP_INLINE double masked_f64(double v, uint64_t mask) { return double_of(bits_f64(v) & mask); }

@@ -3,9 +3,6 @@
 #include "random/coins.h"
 #include "simd/branchless.h"
 
-/* a where the mask is all ones, b where it is 0. */
-LDP_INLINE uint32_t choose_u32(uint32_t mask, uint32_t a, uint32_t b) { return (a & mask) | (b & ~mask); }
-
 void encode_low_high(const uint64_t *word, const double *x, size_t n, double lower, double per_range, uint32_t missing,
                      uint32_t *symbol)
 {
