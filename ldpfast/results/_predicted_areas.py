@@ -47,7 +47,8 @@ def predicted_areas(
     """
     known = np.isfinite(direct)
     # Orthonormal columns span the same functions, and are as precise for covariates that are large and differ little.
-    design = np.linalg.solve(np.linalg.qr(design[known], mode="r").T, design.T).T
+    triangle = np.asarray(np.linalg.qr(design[known], mode="r"), np.float64)
+    design = np.linalg.solve(triangle.T, design.T).T
     x, y = design[known], direct[known]
     errors = np.square(stderr[known])
     variance = _restricted_variance(x, y, errors)
