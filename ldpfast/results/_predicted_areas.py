@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ def predicted_areas(
     """
     known = np.isfinite(direct)
     # Orthonormal columns span the same functions, and are as precise for covariates that are large and differ little.
-    triangle = np.asarray(np.linalg.qr(design[known], mode="r"), np.float64)
+    triangle: Any = np.linalg.qr(design[known], mode="r")
     design = np.linalg.solve(triangle.T, design.T).T
     x, y = design[known], direct[known]
     errors = np.square(stderr[known])
