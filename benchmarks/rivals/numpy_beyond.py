@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ldpfast import _coins
 from ldpfast._typing import AnyArray
 from ldpfast.bench._case import Task
-from ldpfast.mechanisms import HadamardResponse, RankCodebook, SampledCube, SubsetSelection, Window
-from ldpfast.reports import recipe_of
+from ldpfast.mechanisms import HadamardResponse, RankCodebook, RotatedSigns, SampledCube, SubsetSelection, Window
+from ldpfast.reports import recipe_of, signs_of_rotation
 
 from .numpy_mechanisms import CHUNK, NumpyNormals, Words
 
@@ -125,3 +126,72 @@ def numpy_codebook(mechanism: RankCodebook, x: AnyArray, out: AnyArray) -> Task:
         return out
 
     return privatize
+
+
+def transform(v: AnyArray) -> None:
+    """Replace each row by its Walsh-Hadamard transform."""
+    stride, size = 1, v.shape[-1]
+    while stride < size:
+        pairs = v.reshape(-1, 2, stride)
+        difference = pairs[:, 0] - pairs[:, 1]
+        pairs[:, 0] += pairs[:, 1]
+        pairs[:, 1] = difference
+        stride *= 2
+
+
+class NumpyPatterns:
+    """Patterns of ranked signs, as 1 and -1 in the order of the weights, one row per person."""
+
+    def __init__(self, mechanism: RotatedSigns) -> None:
+        coin = recipe_of(mechanism).coin
+        sampler = _coins.sampler_of(coin.weights)
+        weights = np.array(coin.weights)
+        self.generator = Words().generator
+        self.heads, self.sizes = coin.heads / 2.0**64, np.array(sampler.sizes)
+        self.limits = np.array([coin.least, sum(sampler.sizes) + 1 - coin.least])
+        self.members = [np.array([heads / 2.0**64 for heads in row]) for row in sampler.words]
+        self.order = np.argsort(np.abs(weights), kind="stable")
+        self.agree = np.where(weights < 0, -1, 1).astype(np.int8)
+
+    def __call__(self, n: int) -> AnyArray:
+        inside = self.generator.random(n) < self.heads
+        left, signs = self.limits[np.where(inside, 0, 1)], np.empty((n, len(self.sizes)), np.int8)
+        for i in reversed(range(len(self.sizes))):
+            member = self.generator.random(n) < self.members[i][np.minimum(left, len(self.members[i]) - 1)]
+            left = np.where(member, np.maximum(left - self.sizes[i], 0), left)
+            signs[:, self.order[i]] = np.where(member == inside, 1, -1) * self.agree[self.order[i]]
+        return signs
+
+
+def numpy_rotated(mechanism: RotatedSigns, x: AnyArray) -> Task:
+    """Return a call that privatizes the records of a round, adds the signs of rows, and inverts the rotation."""
+    size, block, signs = mechanism.report.size, 4096, mechanism.signs
+    words = signs_of_rotation(mechanism.rotation, size).view(np.uint8)
+    first, second = 1 - 2 * np.unpackbits(words, bitorder="little").reshape(2, size).astype(np.float32)
+    patterns, steps = NumpyPatterns(mechanism), np.arange(signs) * (block // signs)
+    generator = patterns.generator
+    numbers = np.arange(size // block, dtype=np.uint32)
+
+    def run() -> AnyArray:
+        state, drawn = np.zeros(size), patterns(len(x))
+        u = np.empty(size, np.float32)
+        for record, pattern in zip(x, drawn, strict=True):
+            u[: len(record)] = record
+            u[len(record) :] = 0
+            u *= first
+            transform(u)
+            u *= second
+            chosen = int(generator.integers(size // block))
+            side = (1 - 2 * (np.bitwise_count(numbers & np.uint32(chosen)) % 2)).astype(np.float32)
+            products = side @ u.reshape(-1, block)
+            transform(products)
+            rows = steps + generator.integers(0, block // signs, signs)
+            norm = min(float(np.linalg.norm(record)) / mechanism.radius, 1.0)
+            order = np.argsort(products[rows] * (1 if generator.random() < (1 + norm) / 2 else -1))
+            state[chosen * block + rows[order]] += pattern
+        transform(state)
+        state *= second
+        transform(state)
+        return (state * first)[: mechanism.dim] * (mechanism.report.unit / size / len(x))
+
+    return run

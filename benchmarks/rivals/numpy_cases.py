@@ -129,6 +129,7 @@ RIVALS: dict[str, Callable[[Case], Rival]] = {
     "window": partial(into_reports, numpy_beyond.numpy_window),
     "cube-1000": partial(into_reports, numpy_beyond.numpy_cube),
     "codebook-100": codebook,
+    "rotated-1000000": partial(on_records, numpy_beyond.numpy_rotated),
     "decode-hadamard": decode_hadamard,
     "median": median,
     "median-any-time": median,

@@ -194,6 +194,11 @@ class RankedSigns(Kernel):
         self, dim: int, radius: float, unit: float, bound: float, coin: _RankedSignsCoin, limits: NDArray[np.uint64]
     ) -> None: ...
 
+class RotatedSigns(Kernel):
+    def __init__(
+        self, dim: int, radius: float, coin: _RankedSignsCoin, limits: NDArray[np.uint64], signs: NDArray[np.uint64]
+    ) -> None: ...
+
 class Laplace(Kernel):
     def __init__(
         self,

@@ -78,6 +78,10 @@ class StreamId(IntEnum):
     VIEW_COINS = 72
     TREE = 73
     DISTRIBUTION = 74
+    ROTATION = 75
+    ROTATED_ROWS = 76
+    ROTATED_SEEDS = 77
+    ROTATED_COINS = 78
     SUBKEY = 0x7FFFFFFF
 
 class Stream:

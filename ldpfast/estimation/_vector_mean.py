@@ -13,7 +13,17 @@ from .. import _check
 from .._described import chooses_again
 from .._typing import AnyArray, Floats
 from ..domains import Ball, Box, Domain
-from ..mechanisms import L2Ball, LinfBall, Mechanism, RankCodebook, RankedSigns, SampledCube, for_ball, for_box
+from ..mechanisms import (
+    L2Ball,
+    LinfBall,
+    Mechanism,
+    RankCodebook,
+    RankedSigns,
+    RotatedSigns,
+    SampledCube,
+    for_ball,
+    for_box,
+)
 from ..results import Estimate
 from ._region import HALF_SPACES, Region, Spread
 from .protocols import FEW_REPORTS, Problem, warn_few
@@ -30,7 +40,8 @@ class VectorEstimate(Estimate[Floats]):
     center : ndarray
         Center of the ball or box that contains the records.
     scale : ndarray
-        Standard deviation of each coordinate of a decoded report, for a record at the center.
+        Standard deviation of each coordinate of a decoded report, for a record at the center. For `RotatedSigns` its square
+        contains n times the variance of the error that all reports share.
 
     Examples
     --------
@@ -109,8 +120,9 @@ class VectorMean(Problem[VectorEstimate]):
     mechanism : {"auto", "half-space"} or Mechanism
         "auto": the mechanism with the smallest error (`mechanisms.for_ball` or `mechanisms.for_box`).
         "half-space": `L2Ball` or `LinfBall`. Half-spaces of a ball are much faster. A mechanism for this ball or box is taken
-        as it is: an `L2Ball`, `RankCodebook`, `RankedSigns`, `LinfBall` or `SampledCube`. In repr and
-        descriptions, "auto" is replaced by the mechanism.
+        as it is: an `L2Ball`, `RankCodebook`, `RankedSigns`, `RotatedSigns`, `LinfBall` or `SampledCube`. "auto" is never a
+        `RotatedSigns`, which needs the number of a public rotation: give ``mechanisms.for_ball(dim, epsilon, rotation=...)``,
+        which takes it where it is nearly the best. In repr and descriptions, "auto" is replaced by the mechanism.
 
     Raises
     ------
@@ -123,7 +135,8 @@ class VectorMean(Problem[VectorEstimate]):
     Records are floats of shape (n, dim). The estimate is unbiased, with `interval` (also simultaneous), `region` and
     `shrunken`. For the ball, E|value - mean|^2 = (B^2 - |mean|^2) / n, where B is the scale of the mechanism. 100
     reports are sufficient for the intervals. The time per person is a few nanoseconds per coordinate for half-spaces, 16 to
-    16,384 times as long for `RankCodebook`, and the number of signs times as long for `RankedSigns`.
+    16,384 times as long for `RankCodebook`, and the number of signs times as long for `RankedSigns`, but about the same for
+    `RotatedSigns` in many dimensions.
 
     Privacy
     -------
@@ -193,7 +206,7 @@ class VectorMean(Problem[VectorEstimate]):
                 choose = for_ball if self.norm == "l2" else for_box
                 return choose(self.dim, self.epsilon, radius=radius)
             return half_spaces(self.dim, self.epsilon, radius=radius)
-        kinds = (L2Ball, RankCodebook, RankedSigns) if self.norm == "l2" else (LinfBall, SampledCube)
+        kinds = (L2Ball, RankCodebook, RankedSigns, RotatedSigns) if self.norm == "l2" else (LinfBall, SampledCube)
         if not isinstance(self.mechanism, kinds):
             names = ", ".join(kind.__name__ for kind in kinds)
             raise TypeError(
@@ -221,10 +234,14 @@ class VectorMean(Problem[VectorEstimate]):
             noise, length = ball.scale / math.sqrt(self.dim), ball.radius
         else:
             noise, length = math.sqrt(ball.worst_variance), ball.radius * math.sqrt(self.dim)
+        shared = (
+            raw.n * ball.shared_variance if isinstance(ball, RotatedSigns) else 0.0
+        )  # as if every report had its part
+        noise = math.sqrt(noise**2 + shared)
         if not isinstance(ball, L2Ball | LinfBall):
             # A record in a box is a mixture of vertices, whose reports spread less than those of two opposite vertices.
             moment = ball.moment if isinstance(ball, SampledCube) else ball.report.moment
-            along = moment / noise**2
+            along = (moment + shared) / noise**2
             spread = Spread(along, (self.dim - along) / max(1, self.dim - 1), length / noise)
         return VectorEstimate(
             self._center + self._half * raw.value,

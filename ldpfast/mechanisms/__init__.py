@@ -28,6 +28,7 @@ from ._record_recipe import RecordRecipe as RecordRecipe
 from ._records import RecordPiece as RecordPiece
 from ._records import Records as Records
 from ._residue import Residue
+from ._rotated_signs import RotatedSigns
 from ._sampled_cube import SampledCube
 from ._set_cube import SetCube as SetCube  # returned by for_sets
 from ._set_selection import SetSelection
@@ -63,6 +64,7 @@ __all__ = [
     "RankCodebook",
     "RankedSigns",
     "Residue",
+    "RotatedSigns",
     "SampledCube",
     "SetSelection",
     "SignBit",

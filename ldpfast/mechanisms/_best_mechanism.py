@@ -24,6 +24,7 @@ from ._randomized_response import RandomizedResponse
 from ._rank_codebook import MAX_DIM, MAX_VECTORS, RankCodebook, best_vectors
 from ._ranked_signs import MAX_DIM as SIGNS_MAX_DIM
 from ._ranked_signs import MAX_SIGNS, RankedSigns
+from ._rotated_signs import MAX_ROTATION, RotatedSigns
 from ._sampled_cube import MAX_SAMPLED, SampledCube
 from ._set_cube import SetCube
 from ._set_selection import SetSelection
@@ -40,6 +41,7 @@ LOSS = 1.3  # of variance that is worth a warning
 MAX_BITS = 4096  # categories up to which a report may have one bit for each
 
 AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
+ForBall = RankCodebook | RankedSigns | RotatedSigns | L2Ball | PrivUnit
 ForCategories = RandomizedResponse | UnaryEncoding | SubsetSelection | HadamardResponse | ProjectiveGeometryResponse
 
 
@@ -322,7 +324,8 @@ def for_ball(
     vectors: int | None = None,
     max_bits: int | None = None,
     allow_ideal: bool = False,
-) -> RankCodebook | RankedSigns | L2Ball | PrivUnit:
+    rotation: int | None = None,
+) -> ForBall:
     """Return the mechanism for a vector in a Euclidean ball with the smallest total error of a mean.
 
     Parameters
@@ -341,17 +344,22 @@ def for_ball(
         Largest size of a report.
     allow_ideal : bool, default False
         Whether `PrivUnit` is considered, whose guarantee holds for real numbers only.
+    rotation : int, optional
+        Number of a public rotation, which lets `RotatedSigns` be considered.
 
     Returns
     -------
-    mechanism : RankCodebook, RankedSigns, L2Ball or PrivUnit
-        `RankedSigns` with as many signs as it allows, where its error is more than 1 % below that of `RankCodebook`: for large
-        `epsilon` and more than 16 dimensions, or for many dimensions. The choice depends on the arguments alone.
+    mechanism : RankCodebook, RankedSigns, RotatedSigns, L2Ball or PrivUnit
+        With a rotation, `RotatedSigns` where its error is at most 1 % above the smallest: from about 500 dimensions on, or
+        2000 for large `epsilon`. Otherwise `RankedSigns` with as many signs as it allows, where its error is more than 1 %
+        below that of `RankCodebook`: for large `epsilon` and more than 16 dimensions, or for many dimensions. The choice
+        depends on the arguments alone.
 
     Raises
     ------
     TypeError, ValueError
-        If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits.
+        If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits; if `vectors` and `rotation` are
+        given together.
 
     Notes
     -----
@@ -372,16 +380,26 @@ def for_ball(
     RankCodebook(dim=100, epsilon=2.0, radius=1.0, vectors=128)
     >>> for_ball(100, epsilon=16.0)
     RankedSigns(dim=100, epsilon=16.0, radius=1.0, signs=100)
+    >>> for_ball(10_000, epsilon=8.0, rotation=2024)
+    RotatedSigns(dim=10000, epsilon=8.0, rotation=2024, signs=256, radius=1.0)
     """
     dim, epsilon = _check.integer("dim", dim, 1), _check.positive("epsilon", epsilon)
-    makers: list[Callable[[], RankCodebook | RankedSigns | L2Ball | PrivUnit]]
+    makers: list[Callable[[], ForBall]]
     makers = [partial(L2Ball, dim, epsilon, radius=radius)]
+    if rotation is not None:
+        _check.integer("rotation", rotation, 0, MAX_ROTATION)
+        if vectors is not None:
+            raise ValueError("vectors and rotation must not be given together: they are of different mechanisms")
     if vectors is not None:
         vectors = _check.integer("vectors", vectors, 1, MAX_VECTORS)
         _check.integer("dim", dim, 1, MAX_DIM)
     else:
         room = MAX_SIGNS if max_bits is None else _check.integer("max_bits", max_bits, 1) - 64
-        makers.append(partial(RankedSigns, dim, epsilon, radius=radius, signs=min(dim, MAX_SIGNS, max(2, room))))
+        most = min(MAX_SIGNS, max(2, room))
+        makers.append(partial(RankedSigns, dim, epsilon, radius=radius, signs=min(dim, most)))
+        if rotation is not None:
+            signs = 1 << (most.bit_length() - 1)
+            makers.append(partial(RotatedSigns, dim, epsilon, rotation=rotation, signs=signs, radius=radius))
     if dim <= MAX_DIM:
         number = best_vectors(dim, epsilon) if vectors is None else vectors
         makers.append(partial(RankCodebook, dim, epsilon, radius=radius, vectors=number))
@@ -405,6 +423,7 @@ def _loss_of_half_spaces(dim: int, epsilon: float) -> float:
     return (L2Ball(*near).scale / PrivUnit(*near).scale) ** 2
 
 
-def _scale(mechanism: RankCodebook | RankedSigns | L2Ball | PrivUnit) -> float:
-    """Return the scale, a little larger for `RankedSigns`, whose server takes more time."""
-    return mechanism.scale * (1 + NEARLY / 2 if isinstance(mechanism, RankedSigns) else 1)
+def _scale(mechanism: ForBall) -> float:
+    """Return the scale, up to a factor that prefers mechanisms that take less time and have nearly the same error."""
+    slower = {RotatedSigns: 0, RankedSigns: 2}.get(type(mechanism), 1)
+    return mechanism.scale * (1 + NEARLY / 2) ** slower

@@ -114,7 +114,26 @@ def pattern_products(signs: int, least: int) -> Floats:
     return np.asarray(products * np.outer(agree, agree))
 
 
-def _mix(coin: _coins.RankedSignsCoin, inside: Any, everywhere: Any) -> Any:
+def expected_signs(coin: _coins.RankedSignsCoin, least: int) -> Floats:
+    """Return the expected sign of each rank, in the order of the weights."""
+    sizes = [abs(weight) for weight in coin.weights]
+    most = sum(sizes)
+    start = np.eye(1, most + 1)[0]
+    before, after = [start], [start]  # distributions of the sums of the first and of the last sizes
+    for first, last in zip(sizes, reversed(sizes), strict=True):
+        before.append((before[-1] + _shifted(before[-1], first)) / 2)
+        after.append((after[-1] + _shifted(after[-1], last)) / 2)
+    inside = before[-1][least:].sum()
+    members = []  # P(size i is a member and the sum is at least `least`)
+    for i, size in enumerate(sizes):
+        reached = np.append(after[len(sizes) - 1 - i][::-1].cumsum()[::-1], 0.0)  # P(the later sizes sum to k or more)
+        needed = np.clip(least - size - np.arange(most + 1), 0, most + 1)
+        members.append(before[i] @ reached[needed] / 2)
+    agree = np.where(np.array(coin.weights) < 0, -1.0, 1.0)
+    return np.asarray(mix(coin, agree * (2 * np.array(members) - inside), 0.0))
+
+
+def mix(coin: _coins.RankedSignsCoin, inside: Any, everywhere: Any) -> Any:
     """Return the expectation for a report, from the parts of the more probable and of all uniform patterns."""
     patterns, members = coin.patterns, coin.inside
     heads = Fraction(coin.heads, _coins.WORD)
@@ -122,8 +141,48 @@ def _mix(coin: _coins.RankedSignsCoin, inside: Any, everywhere: Any) -> Any:
     return float(own - other) * inside + float(other) * everywhere
 
 
+def two_level_of(coin: _coins.RankedSignsCoin) -> TwoLevel:
+    """Return the two levels of the probability of a report. The seed is a part of it.
+
+    The more probable patterns of opposite records are disjoint.
+    """
+    return TwoLevel.of_sets(coin.ratio, coin.inside, coin.patterns, coin.inside)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Factor and second moments of the sum of the vectors of a frame with their signs.
+
+    Attributes
+    ----------
+    unit : float
+        Factor of the sum, whose mean is then the record.
+    along : float
+        Upper bound of the second moment along a record on the sphere.
+    """
+
+    unit: float
+    along: float
+
+
+def scaling_of(coin: _coins.RankedSignsCoin, least: int, radius: float, orthonormal: int | None) -> Scaling:
+    """Return the scaling for orthonormal vectors in so many dimensions, or for rows of normal numbers (None)."""
+    _, sums, squares = tail_moments(len(coin.weights))
+    signal, square = mix(coin, float(sums[least]), 0.0), mix(coin, float(squares[least]), float(squares[0]))
+    # The variance of the weighted sum of normal numbers is at most the number of signs (docs/proofs/ranked_signs.md).
+    along = square + len(coin.weights)
+    if orthonormal is not None:
+        # The row of a product is normal, divided by its norm, which is c(d) sqrt(2 / pi) in the mean.
+        signal /= half_space_constant(orthonormal) * math.sqrt(2 / math.pi)
+        along /= orthonormal
+    unit = check_scale(radius / signal)
+    return Scaling(unit, along * unit**2)
+
+
 @lru_cache(maxsize=64)
-def second_moments_of(dim: int, coin: _coins.RankedSignsCoin, least: int, unit: float) -> tuple[float, float]:
+def second_moments_of(
+    dim: int, coin: _coins.RankedSignsCoin, least: int, unit: float, orthonormal: bool
+) -> tuple[float, float]:
     """Return the second moments of a decoded report along the record and in each direction across it.
 
     Parameters
@@ -135,11 +194,13 @@ def second_moments_of(dim: int, coin: _coins.RankedSignsCoin, least: int, unit: 
         Smallest weighted sum of the more probable patterns.
     unit : float
         Factor of the sum of the vectors of a frame with their signs.
+    orthonormal : bool
+        Whether these are orthonormal, or rows of normal numbers.
     """
     signs = len(coin.weights)
-    products = _mix(coin, pattern_products(signs, least), np.eye(signs))
+    products = mix(coin, pattern_products(signs, least), np.eye(signs))
     along = float((products * products_of_order(signs)).sum()) * unit**2
-    if dim > MAX_ORTHOGONAL:
+    if not orthonormal:
         return along, signs * unit**2
     along /= dim
     return along, (signs * unit**2 - along) / (dim - 1)
@@ -233,22 +294,15 @@ class RankedSigns(Mechanism):
         least = best_least(signs, epsilon)
         coin = _coins.ranked_signs(epsilon, weights_of(signs), least)
         self._set(dim=dim, epsilon=epsilon, radius=radius, signs=signs, least=least, _coin=coin)
-        _, sums, squares = tail_moments(signs)
-        signal, square = _mix(coin, float(sums[least]), 0.0), _mix(coin, float(squares[least]), float(squares[0]))
-        along = square + signs  # at least the second moment along the record, in units of 1 / signal
-        if dim <= MAX_ORTHOGONAL:
-            # The row of a product is normal, divided by its norm, which is c(d) sqrt(2 / pi) in the mean.
-            signal /= half_space_constant(dim) * math.sqrt(2 / math.pi)
-            along /= dim
-            norm = largest = math.sqrt(signs)
+        # Frames are orthonormal, or in many dimensions rows of normal numbers, whose reports have different lengths.
+        orthonormal = dim <= MAX_ORTHOGONAL
+        scaling = scaling_of(coin, least, radius, dim if orthonormal else None)
+        unit = scaling.unit
+        if orthonormal:
+            scale = largest = math.sqrt(signs) * unit
         else:
-            norm, largest = math.sqrt((dim - 1) * signs + along), LARGEST_NORMAL * signs
-        unit = check_scale(radius / signal)
-        scale = check_scale(norm * unit)
-        # S(x) are the more probable patterns. Those of opposite records are disjoint. The seed is a part of the report.
-        two_level = TwoLevel.of_sets(coin.ratio, coin.inside, coin.patterns, coin.inside)
-        center = signs * unit**2 if dim > MAX_ORTHOGONAL else scale**2 / dim
-        moments = partial(second_moments_of, dim, coin, least, unit)
+            scale, largest = math.sqrt((dim - 1) * signs * unit**2 + scaling.along), LARGEST_NORMAL * signs * unit
+        moments = partial(second_moments_of, dim, coin, least, unit, orthonormal)
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=Ball(dim, radius, "l2"),
@@ -256,19 +310,19 @@ class RankedSigns(Mechanism):
                 dim,
                 signs,
                 unit,
-                check_scale(largest * unit),
-                along * unit**2,
+                check_scale(largest),
+                scaling.along,
                 radius,
                 moments,
             ),
-            kernel=privatize.RankedSigns(dim, radius, unit, largest * unit, coin, limits_of(signs)),
-            law=DirectionLaw(moments, center, two_level),
+            kernel=privatize.RankedSigns(dim, radius, unit, largest, coin, limits_of(signs)),
+            law=DirectionLaw(moments, scale**2 / dim if orthonormal else signs * unit**2, two_level_of(coin)),
             coin=coin,
-            scale=scale,
+            scale=check_scale(scale),
             _unit=unit,
         )
 
     @cached_property
     def second_moments(self) -> tuple[float, float]:
         """Second moments of a decoded report along the record and in each direction across it."""
-        return second_moments_of(self.dim, self._coin, self.least, self._unit)
+        return second_moments_of(self.dim, self._coin, self.least, self._unit, self.dim <= MAX_ORTHOGONAL)

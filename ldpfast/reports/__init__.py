@@ -30,6 +30,10 @@ from ._question import Result as Result
 from ._recipe import Recipe as Recipe
 from ._recipe import StateLayout as StateLayout
 from ._recipe import recipe_of as recipe_of
+from ._rotated import BLOCK_ROWS as BLOCK_ROWS
+from ._rotated import RotatedRows as RotatedRows
+from ._rotated import signs_of_rotation as signs_of_rotation
+from ._rotated import size_of_rotation as size_of_rotation
 from ._signs import SampledBits as SampledBits
 from ._signs import SampledSigns as SampledSigns
 from ._vectors import Vectors

@@ -4,17 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core import tally
 from .._typing import AnyArray
+from ._format import Format
 from ._seeded_vectors import SeededVectors
 
 
+class SeedAndSigns(Format):
+    """Layout of a public seed and `signs` signs, as words of 64 bits, one row per person."""
+
+    signs: int
+    seeded = True
+
+    def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
+        return np.dtype(np.uint64)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (1 + (self.signs + 63) // 64,)
+
+    @property
+    def bits(self) -> int:
+        return 64 + self.signs
+
+    def invalidity(self, reports: AnyArray) -> str | None:
+        if self.signs % 64 == 0:
+            return None
+        bad = np.flatnonzero(reports[:, -1] >> np.uint64(self.signs % 64))
+        return f"have no ones after the {self.signs} signs; row {int(bad[0])} has" if len(bad) else None
+
+
 @dataclass(frozen=True)
-class FrameSigns(SeededVectors):
+class FrameSigns(SeedAndSigns, SeededVectors):
     """A public seed and the signs of the vectors of its random frame, as words of 64 bits, one row per person.
 
     A report stands for `unit` times the sum of the `signs` vectors, each with its sign, in `dim` dimensions and single
@@ -37,14 +63,6 @@ class FrameSigns(SeededVectors):
     radius: float
     moments: Callable[[], tuple[float, float]] = field(repr=False, compare=False)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (1 + (self.signs + 63) // 64,)
-
-    @property
-    def bits(self) -> int:
-        return 64 + self.signs
-
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_frames(reports, self.dim, self.signs, self.unit, self.bound, state)
 
@@ -54,9 +72,3 @@ class FrameSigns(SeededVectors):
 
     def _expand(self, reports: AnyArray, rows: NDArray[np.float32]) -> None:
         tally.frames(reports, self.dim, self.signs, self.unit, self.bound, rows)
-
-    def invalidity(self, reports: AnyArray) -> str | None:
-        if self.signs % 64 == 0:
-            return None
-        bad = np.flatnonzero(reports[:, -1] >> np.uint64(self.signs % 64))
-        return f"have no ones after the {self.signs} signs; row {int(bad[0])} has" if len(bad) else None

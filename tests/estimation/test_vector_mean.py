@@ -116,7 +116,15 @@ def test_the_error_of_512_dimensions_at_epsilon_8():
     np.testing.assert_allclose((estimate.stderr**2).sum() * n, problem.mechanism.scale**2, rtol=0.03)
 
 
-@each("mechanism", [ldp.RankCodebook(5, 4.0, vectors=8), ldp.RankedSigns(5, 4.0, signs=3), "half-space"])
+@each(
+    "mechanism",
+    [
+        ldp.RankCodebook(5, 4.0, vectors=8),
+        ldp.RankedSigns(5, 4.0, signs=3),
+        ldp.RotatedSigns(5, 4.0, rotation=3, signs=16),
+        "half-space",
+    ],
+)
 @each("dtype", ["float32", "float64"])
 def test_reports_are_those_of_the_mechanism(mechanism, dtype):
     problem = VectorMean(5, 4.0, mechanism=mechanism)
@@ -131,13 +139,28 @@ def test_reports_are_those_of_the_mechanism(mechanism, dtype):
     np.testing.assert_array_equal(estimate.stderr, raw.stderr)
 
 
+def test_regions_of_a_rotation_include_the_error_that_reports_share():
+    """The squared length of the noise is that of n reports and of the rotation, which n does not reduce."""
+    dim, n = 4096, 50_000
+    mechanism = ldp.RotatedSigns(dim, 16.0, rotation=3)
+    problem = VectorMean(dim, 16.0, mechanism=mechanism)
+    aggregator = problem.aggregator().update(np.tile(problem.privatize(np.zeros((1, dim)), rng=1), (n, 1)))
+    estimate = aggregator.estimate()
+    shared = dim * mechanism.shared_variance
+    assert shared > 0.05 * mechanism.scale**2 / n
+    assert (estimate.scale**2).sum() == pytest.approx(mechanism.scale**2 + n * shared, rel=1e-12)
+    assert problem == VectorMean(dim, 16.0, mechanism=for_ball(dim, 16.0, rotation=3))
+    with pytest.raises(ValueError, match="rotation"):
+        VectorMean(dim, 16.0, mechanism=for_ball(dim, 16.0, rotation=4)).aggregator().merge(aggregator)
+
+
 @each(
     "arguments, error, message",
     [
         (
             {"mechanism": ldp.LinfBall(3, 1.0)},
             TypeError,
-            "mechanism must be a name or one of L2Ball, RankCodebook, RankedSigns for norm='l2', got LinfBall",
+            "mechanism must be a name or one of L2Ball, RankCodebook, RankedSigns, RotatedSigns for norm='l2', got LinfBall",
         ),
         (
             {"mechanism": ldp.L2Ball(3, 1.0), "norm": "linf"},
@@ -230,8 +253,12 @@ def test_variances_of_a_spread_are_those_of_the_least_favorable_records():
 @pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism, opposite",
-    [(ldp.RankCodebook(8, 12.0, vectors=128), True), (ldp.RankedSigns(20, 4.0, signs=10), False)],
-    ids=["codebook, opposite", "signs, equal"],
+    [
+        (ldp.RankCodebook(8, 12.0, vectors=128), True),
+        (ldp.RankedSigns(20, 4.0, signs=10), False),
+        (ldp.RotatedSigns(20, 16.0, rotation=3, signs=256), False),
+    ],
+    ids=["codebook, opposite", "signs, equal", "rotated, equal"],
 )
 def test_regions_and_intervals_cover(mechanism, opposite):
     """95 % regions and simultaneous intervals, for equal people and for opposite ones. Detects a coverage of 0.8."""

@@ -68,6 +68,7 @@ QUESTIONS: dict[str, Any] = {
     "options": SetCube(5, 3, 4.0, optional=True),
     "directions": ldp.RankCodebook(2, 1.0),
     "frames": ldp.RankedSigns(3, 1.0),
+    "rotations": ldp.RotatedSigns(3, 1.0, rotation=1, signs=4),
     "views": ViewResponse([2, 2, 2], 1.0),
     "l2": VectorMean(2, 1.0),
     "vectors": ldp.L2Ball(2, 1.0),

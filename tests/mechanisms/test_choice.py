@@ -262,6 +262,27 @@ def test_signs_are_taken_where_they_save_more_than_one_percent(dim, epsilon):
     assert for_ball(dim, epsilon, max_bits=100).report_bits <= 100
 
 
+@each("dim, epsilon", [(2, 8.0), (255, 8.0), (300, 30.0), (500, 4.0), (5000, 0.5), (5000, 4.0), (100_000, 8.0)])
+def test_rotated_signs_are_taken_with_a_rotation_where_they_lose_at_most_one_percent(dim, epsilon):
+    rotated, others = (
+        ldp.RotatedSigns(dim, epsilon, rotation=7),
+        [for_ball(dim, epsilon), ldp.RankedSigns(dim, epsilon)],
+    )
+    best = min(mechanism.scale for mechanism in others)
+    chosen = for_ball(dim, epsilon, rotation=7)
+    assert (chosen == rotated) == (rotated.scale <= best * 1.005)
+    assert (chosen == rotated) == (dim >= 500)
+    assert chosen == rotated or chosen == others[0]
+    assert not isinstance(others[0], ldp.RotatedSigns)
+
+
+def test_the_signs_of_a_rotation_fit_the_report():
+    for bits, signs in ((66, 2), (127, 32), (128, 64), (191, 64), (192, 128), (1000, 256)):
+        chosen = for_ball(20_000, 16.0, rotation=7, max_bits=bits)
+        assert chosen == ldp.RotatedSigns(20_000, 16.0, rotation=7, signs=signs) or isinstance(chosen, ldp.RankedSigns)
+        assert chosen.report_bits <= bits
+
+
 def test_the_largest_dimensions_warn_about_the_loss():
     with pytest.warns(
         UserWarning, match="^for dim=16777217 and epsilon=8.0, L2Ball has 11.8 times the error of PrivUnit"
@@ -286,6 +307,8 @@ def test_the_ideal_mechanism_must_be_allowed():
         (lambda: for_interval(0, 1, 1.0, max_bits=0), "max_bits must be"),
         (lambda: for_interval(1, 0, 1.0), "lower"),
         (lambda: for_ball(100, 2.0, vectors=0), r"vectors must be an integer in \[1, 16384\], got 0"),
+        (lambda: for_ball(5, 2.0, rotation=-1), r"rotation must be an integer in \[0, 18446744073709551615\], got -1"),
+        (lambda: for_ball(5, 2.0, vectors=16, rotation=1), "vectors and rotation must not be given together"),
         (lambda: for_ball(20_000, 2.0, vectors=16), r"dim must be an integer in \[1, 16384\], got 20000"),
         (lambda: for_box(0, 1.0), "dim must be"),
         (lambda: for_categories(1, 1.0), "k must be"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,9 +30,9 @@ CATEGORIES = [mechanism for mechanism in BAD_RECORDS if isinstance(mechanism.dom
 INTERVALS = [mechanism for mechanism in BAD_RECORDS if isinstance(mechanism.domain, Interval)]
 NUMBERS = [mechanism for mechanism in BAD_RECORDS if isinstance(mechanism.domain, Interval | Reals)]
 ROWS = [mechanism for mechanism in BAD_RECORDS if isinstance(mechanism.domain, Ball)]
-EUCLIDEAN = list(dict.fromkeys(type(mechanism) for mechanism in ROWS if mechanism.domain.norm == "l2"))
+EUCLIDEAN = {type(mechanism): mechanism for mechanism in ROWS if mechanism.domain.norm == "l2"}.values()
 # `SampledCube` reads the sampled coordinates of a row only.
-WHOLE_ROWS = [kind for kind in dict.fromkeys(map(type, ROWS)) if kind is not ldp.SampledCube]
+WHOLE_ROWS = {type(mechanism): mechanism for mechanism in ROWS if type(mechanism) is not ldp.SampledCube}.values()
 
 
 def error_message(call, *arguments):
@@ -319,13 +320,13 @@ def test_rows_out_of_the_ball_are_rejected(call, mechanism, bad, dtype):
         getattr(mechanism, call)(x[11])
 
 
-@each("make", WHOLE_ROWS, ids=lambda kind: kind.__name__)
+@each("example", WHOLE_ROWS, ids=kind_name)
 @each("dtype", ["float32", "float64"])
 @each("dim", [3, 64, 130])
 @each("size", [1.01, 1.5, 2.0, 100.0])
-def test_rows_that_are_a_little_too_long_are_rejected(make, dtype, dim, size):
+def test_rows_that_are_a_little_too_long_are_rejected(example, dtype, dim, size):
     """With the radius 1, in long arrays, whose records the kernels check; at the first and the last coordinate."""
-    mechanism = make(dim, 4.0)
+    mechanism = replace(example, dim=dim, epsilon=4.0, radius=1.0)
     for place in (0, dim - 1):
         x = np.zeros((600, dim), dtype)
         x[417, place] = -size
@@ -335,12 +336,12 @@ def test_rows_that_are_a_little_too_long_are_rejected(make, dtype, dim, size):
             mechanism.run(x)
 
 
-@each("make", EUCLIDEAN, ids=lambda kind: kind.__name__)
+@each("example", EUCLIDEAN, ids=kind_name)
 @each("dtype", ["float32", "float64"])
-def test_norms_are_limited_to_the_last_digits(make, dtype):
+def test_norms_are_limited_to_the_last_digits(example, dtype):
     """The tolerance of Euclidean norms is 8 sqrt(3) = 13.9 unit roundoffs in three dimensions."""
     unit = np.finfo(dtype).eps / 2
-    mechanism = make(3, 4.0)
+    mechanism = replace(example, dim=3, epsilon=4.0, radius=1.0)
     for size, is_record in ((1 + 12 * unit, True), (1 + 16 * unit, False)):
         x = np.zeros((600, 3), dtype)
         x[417, 1] = size

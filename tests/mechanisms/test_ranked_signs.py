@@ -24,6 +24,7 @@ from ..support.internals.mechanisms import half_space, order_statistics, ranked_
 from ..support.internals.shared import coin_integers
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.rows import ball
+from ..support.sign_patterns import pattern_probabilities
 from ..support.sizes import SIZES
 from ..support.statistics import least_count
 
@@ -188,33 +189,6 @@ def test_a_size_is_a_member_exactly_up_to_its_limit(isa):
 
 
 # Guarantee ------------------------------------------------------------------------------------------------------------
-
-
-def pattern_probabilities(coin):
-    """Return the exact probability of every pattern of signs, from all outcomes of the words."""
-    sampler, signs = coin_integers.sampler_of(coin.weights), len(coin.weights)
-    order = sorted(range(signs), key=lambda rank: abs(coin.weights[rank]))
-    found: dict[tuple[int, ...], Fraction] = {}
-    for inside in (True, False):
-        share = Fraction(coin.heads if inside else coin_integers.WORD - coin.heads, coin_integers.WORD)
-        states = {(coin.least if inside else sum(sampler.sizes) + 1 - coin.least, (0,) * signs): share}
-        for i in reversed(range(signs)):
-            following: dict[tuple[int, tuple[int, ...]], Fraction] = {}
-            for (left, pattern), probability in states.items():
-                words = sampler.words[i][left]
-                for member, part in ((True, words), (False, coin_integers.WORD - words)):
-                    if part:
-                        signed = list(pattern)
-                        signed[order[i]] = int((member == inside) != (coin.weights[order[i]] < 0))
-                        state = max(0, left - sampler.sizes[i] * member), tuple(signed)
-                        following[state] = following.get(state, Fraction(0)) + probability * Fraction(
-                            part, coin_integers.WORD
-                        )
-            states = following
-        for (left, pattern), probability in states.items():
-            assert left == 0
-            found[pattern] = found.get(pattern, Fraction(0)) + probability
-    return found
 
 
 def sum_of_members(weights, pattern):

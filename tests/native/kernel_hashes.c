@@ -17,6 +17,7 @@
 #include "privatize/rank_codebook.h"
 #include "privatize/ranked_signs.h"
 #include "privatize/residue.h"
+#include "privatize/rotated_signs.h"
 #include "privatize/sampled_cube.h"
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
@@ -39,6 +40,7 @@
 #include "survey/encode.h"
 #include "tally/directions.h"
 #include "tally/frames.h"
+#include "tally/rotated.h"
 #include "transform/line_sums.h"
 #include "transform/walsh.h"
 
@@ -351,18 +353,29 @@ static void cubes_and_codebooks(void)
         expand_directions(&format, (const uint64_t *)out, 4, rows);
         print_hash("directions", (int)dim, rows, 4 * dim * sizeof *rows);
     }
-    /* Sizes 1 to 70, each a member for about half of the words, whatever must still be reached. */
+}
+
+/* Sizes 1 to `signs`, each a member for about half of the words, whatever must still be reached. */
+static void open_patterns(sign_patterns *p, uint32_t signs)
+{
     static uint64_t limit[70 * 71 * 72 / 6 + 70];
-    static ranked_signs p;
     uint32_t sum = 0;
-    for (uint32_t i = 0; i < 70; i++) {
+    for (uint32_t i = 0; i < signs; i++) {
         sum += i + 1;
-        p.size[i] = i + 1, p.sum[i] = sum, p.rank[i] = (37 * i + 5) % 70, p.negative[i] = i & 1;
+        p->size[i] = i + 1, p->sum[i] = sum, p->rank[i] = (37 * i + 5) % signs, p->negative[i] = i & 1;
     }
     for (size_t i = 0; i < sizeof limit / sizeof *limit; i++)
         limit[i] = i * 0x9e3779b97f4a7c15u;
-    p.per_radius = 1, p.tolerance = 400, p.heads = (uint64_t)11 << 60, p.limit = limit;
-    p.least[0] = 900, p.least[1] = 1300;
+    p->heads = (uint64_t)11 << 60, p->limit = limit, p->signs = signs;
+    p->least[0] = 9 * signs * signs / 49, p->least[1] = 13 * signs * signs / 49;
+}
+
+static void frames(void)
+{
+    static ranked_signs p;
+    static float rows[4 * 100];
+    open_patterns(&p.patterns, 70);
+    p.per_radius = 1, p.tolerance = 400;
     for (uint32_t dim = 70; dim <= 100; dim += 30) {
         p.frame = (frame){dim, 70};
         const frame_format format = {p.frame, 1.5, 20};
@@ -370,6 +383,27 @@ static void cubes_and_codebooks(void)
         privatize("ranked signs", privatize_ranked_signs_f64, &p, small_doubles, 40, 24);
         expand_frames(&format, (const uint64_t *)out, 4, rows);
         print_hash("frames", (int)dim, rows, 4 * dim * sizeof *rows);
+    }
+}
+
+static void rotations(void)
+{
+    static sign_patterns patterns;
+    static uint64_t signs[(2 << 14) / 64];
+    static float workspace[(1 << 14) + (COLUMNS << 2)];
+    static int64_t sums[1 << 14];
+    open_patterns(&patterns, 64);
+    for (uint32_t bits = 12; bits <= 14; bits += 2) {
+        const uint32_t dim = bits == 12 ? 300 : 9000;
+        const rotated_signs p = {1, 400, dim, bits, &patterns, signs, workspace};
+        const rotated_format format = {bits, 64};
+        rotation_signs(bits, bits, signs);
+        privatize("rotated signs, float", privatize_rotated_signs_f32, &p, small_floats, 4, 16);
+        privatize("rotated signs", privatize_rotated_signs_f64, &p, small_doubles, 4, 16);
+        memset(sums, 0, sizeof sums);
+        tally_rotated(&format, out, 4, sums);
+        rotate_back_i64(signs, bits, sums);
+        print_hash("rotations", (int)bits, sums, sizeof *sums << bits);
     }
 }
 
@@ -533,6 +567,8 @@ int main(int count, char **arguments)
     windows();
     balls();
     cubes_and_codebooks();
+    frames();
+    rotations();
     grids();
     steps_and_series();
     gaussians();

@@ -24,6 +24,7 @@
 #include "privatize/rank_codebook.h"
 #include "privatize/ranked_signs.h"
 #include "privatize/residue.h"
+#include "privatize/rotated_signs.h"
 #include "privatize/sampled_cube.h"
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
@@ -59,13 +60,14 @@ static int found, marking; /* whether the case exists; secrets that are marked a
 void __real_stream_draw(stream *s, void *to, size_t blocks);
 void __wrap_stream_draw(stream *s, void *to, size_t blocks);
 
-/* Directions of the l2 ball, seeds and directions of the rank codebook and of frames, sets of others of subset and set
- * selection, and views. */
+/* Directions of the l2 ball, seeds and directions of the rank codebook and of frames, rotations and their rows, sets of others of
+ * subset and set selection, and views. */
 static int is_public(uint32_t id)
 {
     return id == STREAM_L2_DIRECTION || id == STREAM_CODEBOOK_SEEDS || id == STREAM_FRAME_SEEDS ||
-           id == STREAM_CODEBOOK_DIRECTION || id == STREAM_SUBSET_BITS || id == STREAM_SUBSET_INDICES ||
-           id == STREAM_SET_BITS || id == STREAM_SET_INDICES || id == STREAM_VIEWS;
+           id == STREAM_CODEBOOK_DIRECTION || id == STREAM_ROTATION || id == STREAM_ROTATED_ROWS ||
+           id == STREAM_ROTATED_SEEDS || id == STREAM_SUBSET_BITS || id == STREAM_SUBSET_INDICES || id == STREAM_SET_BITS ||
+           id == STREAM_SET_INDICES || id == STREAM_VIEWS;
 }
 
 void __wrap_stream_draw(stream *s, void *to, size_t blocks)
@@ -347,39 +349,62 @@ static void codebooks(void)
 }
 
 /* The low byte of the signs of each report. */
-#define DEFINE_SIGNS(name, kernel)                                                                        \
+#define DEFINE_SIGNS(name, kernel, signs_of)                                                              \
     static int name(const void *params, stream_key *k, uint64_t block, const void *x, size_t n, void *to) \
     {                                                                                                     \
         static uint64_t reports[64 * 3];                                                                  \
         const int invalid = kernel(params, k, block, x, n, reports);                                      \
-        const size_t words = 1 + sign_words(&((const ranked_signs *)params)->frame);                      \
+        const size_t words = 1 + words_of_signs(signs_of);                                                \
         for (size_t i = 0; i < n; i++)                                                                    \
             ((uint8_t *)to)[i] = (uint8_t)reports[words * i + 1];                                         \
         return invalid;                                                                                   \
     }
 
-DEFINE_SIGNS(signs_f32, privatize_ranked_signs_f32)
-DEFINE_SIGNS(signs_f64, privatize_ranked_signs_f64)
+DEFINE_SIGNS(signs_f32, privatize_ranked_signs_f32, ((const ranked_signs *)params)->patterns.signs)
+DEFINE_SIGNS(signs_f64, privatize_ranked_signs_f64, ((const ranked_signs *)params)->patterns.signs)
+DEFINE_SIGNS(rotated_f32, privatize_rotated_signs_f32, ((const rotated_signs *)params)->patterns->signs)
+DEFINE_SIGNS(rotated_f64, privatize_rotated_signs_f64, ((const rotated_signs *)params)->patterns->signs)
 
 /* Sizes 1 to `signs`; what must still be reached decides about each. */
+static void open_patterns(sign_patterns *p, uint32_t signs)
+{
+    static uint64_t limit[70 * 71 * 72 / 6 + 70];
+    uint32_t sum = 0;
+    for (size_t i = 0; i < sizeof limit / sizeof *limit; i++)
+        limit[i] = i * 0x9e3779b97f4a7c15u;
+    for (uint32_t j = 0; j < signs; j++) {
+        sum += j + 1;
+        p->size[j] = j + 1, p->sum[j] = sum, p->rank[j] = j, p->negative[j] = j & 1;
+    }
+    p->heads = (uint64_t)11 << 60, p->limit = limit, p->signs = signs;
+    p->least[0] = sum / 3, p->least[1] = sum / 2;
+}
+
 static void frames(void)
 {
     static const uint32_t dims[] = {8, 10, 70}, signs[] = {8, 5, 70};
-    static uint64_t limit[70 * 71 * 72 / 6 + 70];
-    for (size_t i = 0; i < sizeof limit / sizeof *limit; i++)
-        limit[i] = i * 0x9e3779b97f4a7c15u;
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         static ranked_signs p;
-        uint32_t sum = 0;
-        for (uint32_t j = 0; j < signs[i]; j++) {
-            sum += j + 1;
-            p.size[j] = j + 1, p.sum[j] = sum, p.rank[j] = j, p.negative[j] = j & 1;
-        }
-        p.per_radius = 1, p.tolerance = 40, p.heads = (uint64_t)11 << 60, p.limit = limit;
-        p.least[0] = sum / 3, p.least[1] = sum / 2;
+        open_patterns(&p.patterns, signs[i]);
+        p.per_radius = 1, p.tolerance = 40;
         p.frame = (frame){dims[i], signs[i]};
         run("ranked signs, f32", signs_f32, &p, floats, 9, 4 * dims[i], 1, RECORDS | WORDS);
         run("ranked signs, f64", signs_f64, &p, doubles, 9, 8 * dims[i], 1, RECORDS | WORDS);
+    }
+}
+
+static void rotations(void)
+{
+    static const uint32_t dims[] = {10, 5000}, bits[] = {12, 13}, signs[] = {8, 64};
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        static sign_patterns patterns;
+        static uint64_t rotation[(2 << 13) / 64];
+        static float workspace[(1 << 13) + (COLUMNS << 1)];
+        open_patterns(&patterns, signs[i]);
+        rotation_signs(7, bits[i], rotation);
+        const rotated_signs p = {1, 40, dims[i], bits[i], &patterns, rotation, workspace};
+        run("rotated signs, f32", rotated_f32, &p, floats, 3, 4 * dims[i], 1, RECORDS | WORDS);
+        run("rotated signs, f64", rotated_f64, &p, doubles, 3, 8 * dims[i], 1, RECORDS | WORDS);
     }
 }
 
@@ -681,6 +706,7 @@ int main(int count, char **arguments)
     views();
     codebooks();
     frames();
+    rotations();
     cubes();
     unary_rows();
     balls();

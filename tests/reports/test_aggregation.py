@@ -23,7 +23,7 @@ from ..support.aggregation import aggregate, counted_of, reports_of
 from ..support.cases import each, each_kind
 from ..support.errors import raises
 from ..support.examples import assert_same, assert_same_estimate
-from ..support.reference import wide
+from ..support.reference import rows_of_report, wide
 from ..support.view_response import tally
 
 
@@ -101,6 +101,12 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
         shift = 0 if reports.dtype == np.float64 else 10
         steps = np.rint(mechanism.decode(reports).astype(np.float64) * (2.0 ** (40 - shift) / mechanism.scale))
         assert wide(counted_of(aggregator).states[0]) == [sum(map(int, column)) << shift for column in steps.T]
+    elif isinstance(mechanism, ldp.RotatedSigns):
+        expected = np.zeros(4096, np.int64)
+        for seed, signs in reports.tolist():
+            bits = np.array([signs >> j & 1 for j in range(mechanism.signs)])
+            expected[rows_of_report(seed, 4096, mechanism.signs)] += 2 * bits - 1
+        assert_same(counted_of(aggregator).states[0], expected)
     elif isinstance(mechanism, ldp.RankCodebook | ldp.RankedSigns):
         rows, bound = mechanism.decode(reports).astype(np.float32), mechanism.report.bound
         shares = rows * np.float32(1 / bound)

@@ -405,17 +405,68 @@ def sign_pattern(coin, coins: Words, heads: int | None = None) -> list[int]:
     return signs
 
 
+def report_of_products(
+    mechanism, seed: int, coins: Words, x: np.ndarray, products: np.ndarray, heads: int | None = None
+) -> list[int]:
+    """Return a seed, then the signs of the vectors of a frame in words of 64 bits, from the products with a record."""
+    flip = (coins.word() >> 11) / 2**53 >= (1 + min(float(np.linalg.norm(x)), 1.0)) / 2
+    products = products * (-1 if flip else 1)
+    pattern, signs = sign_pattern(recipe_of(mechanism).coin, coins, heads), 0
+    for rank, j in enumerate(sorted(range(mechanism.signs), key=lambda j: products[j])):
+        signs |= pattern[rank] << j
+    return [seed] + [signs >> at & (1 << 64) - 1 for at in range(0, mechanism.signs, 64)]
+
+
 def ranked_signs(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> list[list[int]]:
-    """Return the reports of one block: a seed, then the signs of the vectors of its frame in words of 64 bits."""
+    """Return the reports of one block."""
     seeds, coins, reports = Words(key, "FRAME_SEEDS", block), Words(key, "FRAME_COINS", block), []
     for x in rows.astype(float) / mechanism.radius:
         seed = seeds.word()
-        flip = (coins.word() >> 11) / 2**53 >= (1 + min(float(np.linalg.norm(x)), 1.0)) / 2
-        products = frame(mechanism.dim, mechanism.signs, seed) @ x * (-1 if flip else 1)
-        pattern, signs = sign_pattern(recipe_of(mechanism).coin, coins, heads), 0
-        for rank, j in enumerate(sorted(range(mechanism.signs), key=lambda j: products[j])):
-            signs |= pattern[rank] << j
-        reports.append([seed] + [signs >> at & (1 << 64) - 1 for at in range(0, mechanism.signs, 64)])
+        products = frame(mechanism.dim, mechanism.signs, seed) @ x
+        reports.append(report_of_products(mechanism, seed, coins, x, products, heads))
+    return reports
+
+
+def hadamard(v: np.ndarray) -> np.ndarray:
+    """Return the Walsh-Hadamard transform along the last axis, step by step."""
+    v, size = v.copy(), v.shape[-1]
+    step = 1
+    while step < size:
+        pairs = v.reshape(*v.shape[:-1], size // (2 * step), 2, step)
+        sums, differences = pairs[..., 0, :] + pairs[..., 1, :], pairs[..., 0, :] - pairs[..., 1, :]
+        v = np.stack([sums, differences], axis=-2).reshape(v.shape)
+        step *= 2
+    return v
+
+
+def rotation_signs(rotation: int, size: int) -> np.ndarray:
+    """Return the signs of both stages of a rotation, shape (2, size)."""
+    words = Words(PUBLIC_KEY, "ROTATION", rotation, -(-size // 4096))
+    return 1.0 - 2.0 * np.unpackbits(words.take(size // 4, np.uint8), bitorder="little").reshape(2, size)
+
+
+def rotated(rotation: int, size: int, x: np.ndarray) -> np.ndarray:
+    """Return size R x for rows x, to which zeros are appended."""
+    first, second = rotation_signs(rotation, size)
+    padded = np.concatenate([x, np.zeros((*x.shape[:-1], size - x.shape[-1]))], axis=-1)
+    return hadamard(second * hadamard(first * padded))
+
+
+def rows_of_report(seed: int, size: int, signs: int) -> np.ndarray:
+    """Return the numbers of the rows of a report: of a block, one row of each of its strata."""
+    words = Words(PUBLIC_KEY, "ROTATED_ROWS", seed)
+    block = int(words.take(4, "<u4")[0]) % (size // 4096)
+    return 4096 * block + np.arange(signs) * (4096 // signs) + words.take(signs, "<u2") % (4096 // signs)
+
+
+def rotated_signs(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> list[list[int]]:
+    """Return the reports of one block."""
+    seeds, coins, reports = Words(key, "ROTATED_SEEDS", block), Words(key, "ROTATED_COINS", block), []
+    size = max(4096, 1 << (mechanism.dim - 1).bit_length())
+    for x in rows.astype(float) / mechanism.radius:
+        seed = seeds.word()
+        products = rotated(mechanism.rotation, size, x)[rows_of_report(seed, size, mechanism.signs)]
+        reports.append(report_of_products(mechanism, seed, coins, x, products, heads))
     return reports
 
 

@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 
 from ..._typing import AnyArray
-from ...mechanisms import HadamardResponse, RankCodebook, SampledCube, SubsetSelection, Window
+from ...mechanisms import HadamardResponse, RankCodebook, RotatedSigns, SampledCube, SubsetSelection, Window
 from ...mechanisms._hadamard_response import walsh
 from .._case import Case, CaseAnswer
-from .._checks import bernstein, check_unary, shares_agree
+from .._checks import ALPHA, bernstein, check_unary, shares_agree
 from .._data import ball, categories, cube, direction, people
 
 
@@ -84,6 +84,20 @@ def check_codebook(mechanism: RankCodebook, x: AnyArray, reports: AnyArray) -> b
     )
 
 
+def check_rotated(mechanism: RotatedSigns, x: AnyArray, mean: AnyArray) -> bool:
+    """Check the total error of the mean of decoded reports, and its projection on the direction of the records."""
+    n, dim = x.shape
+    axis = direction(dim) / np.float32(math.sqrt(dim))
+    error = mean - x.mean(axis=0, dtype=np.float64)
+    along, across = mechanism.second_moments
+    variance = along + (dim - 1) * across
+    margin = math.sqrt(2 * math.log(2 / ALPHA))  # of normal numbers
+    return bool(
+        abs(n * (error @ error) / variance - 1) <= margin * math.sqrt(2 / dim) + 1 / math.sqrt(dim) + 2 / variance
+        and abs(error @ axis) <= margin * math.sqrt(along / n)
+    )
+
+
 def hadamard(scale: float = 1.0) -> Case:
     """Return the case of Hadamard response: uint16 in, uint16 out."""
     mechanism = HadamardResponse(1024, 1.0)
@@ -139,6 +153,17 @@ def codebook(scale: float = 1.0) -> Case:
     )  # fmt: skip
 
 
+def rotated(scale: float = 1.0) -> Case:
+    """Return the case of a round of 16 people with vectors of a million numbers: privatize, add, and invert the rotation."""
+    dim = 10**6 if scale >= 0.5 else 10**4
+    mechanism = RotatedSigns(dim, 8.0, rotation=1)
+    x = ball(16, dim)
+    return Case(
+        f"round of rotated signs, float32, dim {dim}", "element", x.size, 0, 4, 0,
+        lambda: mechanism.run(x).value, partial(check_rotated, mechanism, x), mechanism, x, 3.0,
+    )  # fmt: skip
+
+
 def decode_hadamard(scale: float = 1.0) -> Case:
     """Return the case of decoding the counts of 2^20 codes: the Walsh-Hadamard transform."""
     size = 1 << (20 if scale >= 0.5 else 12)
@@ -173,5 +198,6 @@ CASES: dict[str, Callable[[float], Case]] = {
     "window": window,
     "cube-1000": sampled_cube,
     "codebook-100": codebook,
+    "rotated-1000000": rotated,
     "decode-hadamard": decode_hadamard,
 }

@@ -1,8 +1,5 @@
 #include "privatize/ranked_signs.h"
 
-#include "random/coins.h"
-#include "simd/branchless.h"
-
 #define KERNEL_REALS
 #define KERNEL_BODY "privatize/ranked_signs_body.h"
 #include "simd/each_isa.h"

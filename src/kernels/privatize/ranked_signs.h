@@ -12,16 +12,10 @@
 
 enum { FRAME_ROWS = 64 };
 
-/* Size i is the absolute weight of number rank[i] of the signs; the sizes ascend. `least` are the limits of the sums of the sizes that
- * are members: where the coin shows tails, of those that are not. A size is a member if a word is at most its limit, which depends on
- * the sum that must still be reached, at most sum[i]. */
 typedef struct {
     double per_radius, tolerance;
-    uint64_t heads; /* of 2^64 words */
     frame frame;
-    uint32_t least[2]; /* tails, heads */
-    uint32_t size[MAX_SIGNS], sum[MAX_SIGNS], rank[MAX_SIGNS], negative[MAX_SIGNS];
-    const uint64_t *limit; /* sum[i] + 1 numbers for size i */
+    sign_patterns patterns;
 } ranked_signs;
 
 /* Records: n rows of dim numbers; reports: rows of words of 64 bits, a seed and then the signs. */

@@ -1,50 +1,7 @@
 /* Bottleneck: the normal numbers and their key stream, then the reflections: one row of the frame for each sign. */
 #if !REAL_IS_DOUBLE
 #include "random/frames_body.h"
-
-/* Draws a pattern: bit r is the sign of number r in the order of the weights. All limits of a size are read. */
-static void PER_ISA(draw_pattern)(const ranked_signs *p, reader *coins, uint64_t *pattern)
-{
-    const uint32_t heads = reader_word(coins) < p->heads;
-    const uint64_t *limit = p->limit;
-    uint32_t left = (p->least[0] & (heads - 1)) | (p->least[1] & -heads);
-    for (uint32_t i = 0; i < p->frame.signs; i++)
-        limit += p->sum[i] + 1;
-    for (uint32_t i = p->frame.signs; i-- > 0;) {
-        uint64_t own = 0;
-        limit -= p->sum[i] + 1;
-        for (uint64_t k = 0; k <= p->sum[i]; k++) /* vector loop */
-            own |= limit[k] & -(((k ^ left) - 1) >> 63); /* if k is left */
-        const uint32_t member = reader_word(coins) <= own;
-        left -= p->size[i] & -member;
-        left &= ~-(left >> 31); /* not below 0 */
-        pattern[p->rank[i] / 64] |= (uint64_t)(member ^ heads ^ 1 ^ p->negative[i]) << p->rank[i] % 64;
-    }
-}
-
-/* Gives number j the sign at its rank among all numbers. Equal ones are ranked by their positions. */
-static void PER_ISA(place_signs)(const frame *f, const uint64_t *pattern, const float *v, uint64_t *signs)
-{
-    int32_t order[MAX_SIGNS];
-    uint32_t rank[MAX_SIGNS];
-    for (uint32_t j = 0; j < f->signs; j++) { /* integers in the order of the numbers, also for NaN */
-        const int32_t bits = (int32_t)bits_f32(v[j]);
-        order[j] = bits ^ (bits >> 31 & 0x7fffffff);
-    }
-    for (uint32_t j = 0; j < f->signs; j++) { /* vector loop */
-        const int32_t own = order[j];
-        uint32_t smaller = 0;
-        for (uint32_t i = 0; i < f->signs; i++)
-            smaller += (order[i] < own) | ((order[i] == own) & (i < j));
-        rank[j] = smaller;
-    }
-    for (uint32_t j = 0; j < f->signs; j++) {
-        uint64_t word = 0;
-        for (uint32_t i = 0; i < SIGN_WORDS; i++)
-            word |= pattern[i] & -(uint64_t)(rank[j] / 64 == i);
-        signs[j / 64] |= (word >> rank[j] % 64 & 1) << j % 64;
-    }
-}
+#include "random/sign_patterns_body.h"
 #endif
 
 #include "privatize/unit_row_body.h"
@@ -87,19 +44,13 @@ static int NAME(privatize_ranked_signs)(const void *params, stream_key *key, uin
     stream_key public_key;
     directions_open(&public_key);
     stream_draw(&seeds, seed, blocks_for(n, 8));
-    reader_open(&coins, key, STREAM_FRAME_COINS, block, (p->frame.signs + 2) * n);
+    reader_open(&coins, key, STREAM_FRAME_COINS, block, words_of_patterns(&p->patterns, n));
     for (size_t i = 0; i < n; i++) {
-        uint64_t *report = (uint64_t *)reports + i * (words + 1), pattern[SIGN_WORDS] = {0};
+        uint64_t *report = (uint64_t *)reports + i * (words + 1);
         float product[MAX_SIGNS];
         const double square = NAME(frame_products)(p, &public_key, seed[i], (const REAL *)records + i * p->frame.dim, product);
-        const double norm = clamp_unit(__builtin_sqrt(square), 0); /* with a NaN anywhere: the center */
-        const uint32_t flip = unit_interval(reader_word(&coins)) >= (1 + norm) / 2;
-        for (uint32_t j = 0; j < p->frame.signs; j++)
-            product[j] = float_of(bits_f32(product[j]) ^ flip << 31);
-        PER_ISA(draw_pattern)(p, &coins, pattern);
-        memset(report, 0, 8 * (words + 1));
         report[0] = seed[i];
-        PER_ISA(place_signs)(&p->frame, pattern, product, report + 1);
+        PER_ISA(signs_of_products)(&p->patterns, &coins, square, product, report + 1);
         invalid |= !(square <= limit * limit);
     }
     return invalid;

@@ -5,14 +5,13 @@
 #define LDP_FRAMES_H
 
 #include "random/directions.h"
-
-enum { MAX_SIGNS = 256, SIGN_WORDS = MAX_SIGNS / 64 };
+#include "random/sign_patterns.h"
 
 typedef struct {
     uint32_t dim, signs;
 } frame;
 
 /* Number of words of the signs. */
-LDP_INLINE uint32_t sign_words(const frame *f) { return (f->signs + 63) / 64; }
+LDP_INLINE uint32_t sign_words(const frame *f) { return words_of_signs(f->signs); }
 
 #endif

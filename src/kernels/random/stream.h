@@ -105,6 +105,10 @@ typedef struct {
     ID(STREAM_VIEW_COINS, 72) /* private coin and uniform symbol */                                        \
     ID(STREAM_TREE, 73) /* private coin, level and code */                                                 \
     ID(STREAM_DISTRIBUTION, 74)                                                                            \
+    ID(STREAM_ROTATION, 75) /* with a public key and the seed as the record block: signs of a rotation */  \
+    ID(STREAM_ROTATED_ROWS, 76) /* with a public key and the seed as the record block: rows of a report */ \
+    ID(STREAM_ROTATED_SEEDS, 77) /* public seeds of rows */                                                \
+    ID(STREAM_ROTATED_COINS, 78) /* rounding, private coin and pattern of signs */                         \
     ID(STREAM_SUBKEY, 0x7fffffff) /* reserved: subkeys */
 
 #define STREAM_ID_CONSTANT(name, number) name = number,

@@ -63,6 +63,13 @@
 #define LDP_TARGET_END _Pragma("GCC pop_options")
 #endif
 
+/* The 16 numbers of a vector in another order, which constants give. `indices` is a type of vectors of 16 integers. */
+#if defined(__clang__)
+#define LDP_SHUFFLE_16(v, indices, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#else
+#define LDP_SHUFFLE_16(v, indices, ...) __builtin_shuffle(v, (indices){__VA_ARGS__})
+#endif
+
 /* Fetches the memory 2 KiB after p, which is read soon. The memory then works while the key stream is made. */
 LDP_INLINE void read_soon(const void *p) { __builtin_prefetch((const void *)((uintptr_t)p + 2048)); }
 

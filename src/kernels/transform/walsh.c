@@ -2,6 +2,8 @@
 
 enum { WALSH_CACHED = 1 << 15 }; /* numbers that stay in the cache: 256 KiB */
 
+typedef int64_t number;
+#define OF_NUMBER NAME
 #define KERNEL_BODY "transform/walsh_body.h"
 #include "simd/each_isa.h"
 

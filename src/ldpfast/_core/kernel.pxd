@@ -23,6 +23,10 @@ cdef class Kernel:
     cdef size_t report_size            # bytes per item of a report; 0: same as records
     cdef Py_ssize_t state_bytes
     cdef readonly Py_ssize_t rows
+    cdef size_t workspace_bytes        # memory that the kernel needs for a block, besides the stack
+    cdef int privatize_block(self, int size, stream_key *key, uint64_t block, const void *x, size_t n, void *out,
+                             char *workspace) noexcept nogil
     cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
                                char *out, char *scratch, bint clip) noexcept nogil
+    cdef char *scratch_for(self, const record_source *x, bint clip) except? NULL
     cdef int open_records(self, const Py_buffer *view, record_source *x) except -1

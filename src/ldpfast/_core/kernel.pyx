@@ -43,29 +43,38 @@ cdef class Kernel:
     def asks(self) -> bool:
         return False
 
+    cdef int privatize_block(self, int size, stream_key *key, uint64_t block, const void *x, size_t n, void *out,
+                             char *workspace) noexcept nogil:
+        """Call the kernel for one block. A kernel with a workspace finds it in its parameters, of which the call has a copy."""
+        return self.by_size[size](self.params, key, block, x, n, out)
+
     cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
                                char *out, char *scratch, bint clip) noexcept nogil:
         """Privatize n records with items of 2^size bytes from number `first` on, starting at block number `block`.
 
-        `scratch` has room for the records of one block where they are not contiguous or are clipped. Returns whether all
-        records are certainly valid.
+        `scratch` is that of `scratch_for`. Returns whether all records are certainly valid.
         """
-        cdef privatize_fn kernel = self.by_size[size]
         cdef size_t i = 0, now, rows = self.rows
         cdef size_t report_bytes = self.report_items * (self.report_size or <size_t>1 << size)
         cdef const char *records
+        cdef char *copies = scratch + self.workspace_bytes
         cdef bint valid = True
         while i < n:
             now = min(rows, n - i)
-            records = contiguous_records(x, first + i, now, scratch)
+            records = contiguous_records(x, first + i, now, copies)
             if clip:
-                self.clip_by_size[size](self.clip_params, records, now, scratch)
-                records = scratch
-            if kernel(self.params, key, block, records, now, out + i * report_bytes):
+                self.clip_by_size[size](self.clip_params, records, now, copies)
+                records = copies
+            if self.privatize_block(size, key, block, records, now, out + i * report_bytes, scratch):
                 valid = False
             block += 1
             i += now
         return valid
+
+    cdef char *scratch_for(self, const record_source *x, bint clip) except? NULL:
+        """Return memory for the workspace of the kernel, and for the records of a block if they must be copied; NULL for neither."""
+        cdef size_t copied = min(<size_t>self.rows, x.count) * x.record_bytes if clip or x.run < x.count else 0
+        return <char *>allocate(self.workspace_bytes + copied) if self.workspace_bytes + copied else NULL
 
     cdef int open_records(self, const Py_buffer *view, record_source *x) except -1:
         """Describe the records of a buffer. Returns the index of their item size in the tables of kernels."""
@@ -114,8 +123,7 @@ cdef class Kernel:
                             source.count * self.report_items * (self.report_size or records.itemsize)):
                         raise ValueError("records and reports do not fit together")
                     clip = clip and self.clip_by_size[size] is not NULL
-                    if clip or source.run < source.count:
-                        scratch = <char *>allocate(min(<size_t>self.rows, source.count) * source.record_bytes)
+                    scratch = self.scratch_for(&source, clip)
                     with nogil:
                         valid = self.privatize_blocks(size, &k, block, &source, 0, source.count, <char *>reports.buf, scratch,
                                                       clip)
@@ -186,6 +194,7 @@ cdef class Kernel:
         cdef stream_key k
         cdef int size, exhausted = 0
         cdef size_t i, report_bytes
+        cdef char *scratch = NULL
         cdef bint valid = True
         PyObject_GetBuffer(x, &records, PyBUF_STRIDES)
         try:
@@ -196,15 +205,17 @@ cdef class Kernel:
                 if (source.run < source.count or reports.len != <Py_ssize_t>(source.count * report_bytes)
                         or keys.shape[0] != <Py_ssize_t>source.count or keys.shape[1] != KEY_BYTES):
                     raise ValueError("keys, records and reports do not fit together")
+                scratch = self.scratch_for(&source, False)
                 with nogil:
                     for i in range(source.count):
                         key_open(&k, &keys[i, 0])
-                        if self.by_size[size](self.params, &k, 0, source.base + i * source.record_bytes, 1,
-                                              <char *>reports.buf + i * report_bytes):
+                        if self.privatize_block(size, &k, 0, source.base + i * source.record_bytes, 1,
+                                                <char *>reports.buf + i * report_bytes, scratch):
                             valid = False
                         exhausted |= k.exhausted
                     key_wipe(&k, sizeof(k))
             finally:
+                free(scratch)
                 PyBuffer_Release(&reports)
         finally:
             PyBuffer_Release(&records)
@@ -238,8 +249,7 @@ cdef class Kernel:
                     together = self.rows * max(<size_t>1, SCRATCH_BYTES // (self.rows * report_bytes))
                     reports = <char *>allocate(min(together, source.count) * report_bytes)
                     clip = clip and self.clip_by_size[size] is not NULL
-                    if clip or source.run < source.count:
-                        scratch = <char *>allocate(min(<size_t>self.rows, source.count) * source.record_bytes)
+                    scratch = self.scratch_for(&source, clip)
                     with nogil:
                         while i < source.count:
                             now = min(together, source.count - i)

@@ -339,8 +339,21 @@ cdef extern from "privatize/sign_bit.h" nogil:
     privatize_fn privatize_sign_bit_f32, privatize_sign_bit_f64
 
 
-cdef extern from "random/frames.h" nogil:
+cdef extern from "random/sign_patterns.h" nogil:
     int MAX_SIGNS
+    ctypedef struct sign_patterns:
+        uint64_t heads
+        uint32_t signs
+        uint32_t least[2]
+        uint32_t size[512]
+        uint32_t sum[512]
+        uint32_t rank[512]
+        uint32_t negative[512]
+        const uint64_t *limit
+    uint32_t words_of_signs(uint32_t signs)
+
+
+cdef extern from "random/frames.h" nogil:
     ctypedef struct frame:
         uint32_t dim, signs
     uint32_t sign_words(const frame *f)
@@ -358,15 +371,33 @@ cdef extern from "privatize/ranked_signs.h" nogil:
     int FRAME_ROWS
     ctypedef struct ranked_signs:
         double per_radius, tolerance
-        uint64_t heads
         frame frame
-        uint32_t least[2]
-        uint32_t size[256]
-        uint32_t sum[256]
-        uint32_t rank[256]
-        uint32_t negative[256]
-        const uint64_t *limit
+        sign_patterns patterns
     privatize_fn privatize_ranked_signs_f32, privatize_ranked_signs_f64
+
+
+cdef extern from "transform/rotation.h" nogil:
+    int BLOCK_BITS, BLOCK_ROWS, MAX_ROTATION_BITS
+    void rotation_signs(uint64_t seed, uint32_t bits, uint64_t *signs)
+    void rotate_back_i64(const uint64_t *signs, uint32_t bits, int64_t *v)
+
+
+cdef extern from "tally/rotated.h" nogil:
+    ctypedef struct rotated_format:
+        uint32_t bits, signs
+    tally_fn tally_rotated
+
+
+cdef extern from "privatize/rotated_signs.h" nogil:
+    ctypedef struct rotated_signs:
+        double per_radius, tolerance
+        uint32_t dim, bits
+        const sign_patterns *patterns
+        const uint64_t *signs
+        float *workspace
+    size_t rotated_workspace(uint32_t bits)
+    size_t rotated_block(uint32_t bits)
+    privatize_fn privatize_rotated_signs_f32, privatize_rotated_signs_f64
 
 
 cdef extern from "privatize/window.h" nogil:

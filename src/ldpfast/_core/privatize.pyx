@@ -723,6 +723,25 @@ cdef class RankCodebook(Kernel):
         self.tally_by_size = [NULL, NULL, tally_directions, tally_directions]
 
 
+cdef int load_patterns(coin, const uint64_t[::1] limits, sign_patterns *p) except -1:
+    """Set the patterns of a `_coins.RankedSignsCoin` and the limits of its sampler, which are not copied."""
+    cdef uint32_t signs = len(coin.weights), sum = 0, i
+    cdef size_t entries = 0
+    if not 2 <= signs <= <uint32_t>MAX_SIGNS:
+        raise ValueError("the signs do not fit the kernel")
+    p.signs, p.heads = signs, coin.heads
+    for i, rank in enumerate(sorted(range(signs), key=lambda r: abs(coin.weights[r]))):
+        p.size[i], p.rank[i], p.negative[i] = abs(coin.weights[rank]), rank, coin.weights[rank] < 0
+        sum += p.size[i]
+        p.sum[i] = sum
+        entries += sum + 1
+    if <size_t>limits.shape[0] != entries or not 0 < coin.least <= sum:
+        raise ValueError("the limits do not fit the weights")
+    p.least[0], p.least[1] = sum + 1 - <uint32_t>coin.least, coin.least
+    p.limit = &limits[0]
+    return 0
+
+
 cdef class RankedSigns(Kernel):
     """Seeds of frames and the signs of their vectors, from the integers of a `_coins.RankedSignsCoin` and its sampler."""
     cdef ranked_signs p
@@ -732,22 +751,12 @@ cdef class RankedSigns(Kernel):
 
     def __init__(self, size_t dim, double radius, double unit, double bound, coin: _RankedSignsCoin,
                  const uint64_t[::1] limits):
-        cdef uint32_t signs = len(coin.weights), sum = 0, i
-        cdef size_t entries = 0
-        if not 2 <= signs <= <uint32_t>MAX_SIGNS or not signs <= dim < 1 << 32:
+        if not <size_t>len(coin.weights) <= dim < 1 << 32:
             raise ValueError("the signs do not fit the kernel")
-        self.p.per_radius, self.p.tolerance, self.p.heads = 1 / radius, 4 * sqrt(dim), coin.heads
-        self.p.frame.dim, self.p.frame.signs = dim, signs
-        for i, rank in enumerate(sorted(range(signs), key=lambda r: abs(coin.weights[r]))):
-            self.p.size[i], self.p.rank[i], self.p.negative[i] = abs(coin.weights[rank]), rank, coin.weights[rank] < 0
-            sum += self.p.size[i]
-            self.p.sum[i] = sum
-            entries += sum + 1
-        if <size_t>limits.shape[0] != entries or not 0 < coin.least <= sum:
-            raise ValueError("the limits do not fit the weights")
-        self.p.least[0], self.p.least[1] = sum + 1 - <uint32_t>coin.least, coin.least
+        load_patterns(coin, limits, &self.p.patterns)
         self.limits = limits
-        self.p.limit = &limits[0]
+        self.p.per_radius, self.p.tolerance = 1 / radius, 4 * sqrt(dim)
+        self.p.frame.dim, self.p.frame.signs = dim, self.p.patterns.signs
         self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
@@ -761,6 +770,52 @@ cdef class RankedSigns(Kernel):
         self.rows = FRAME_ROWS
         self.by_size = [NULL, NULL, privatize_ranked_signs_f32, privatize_ranked_signs_f64]
         self.tally_by_size = [NULL, NULL, tally_frames, tally_frames]
+
+
+cdef class RotatedSigns(Kernel):
+    """Seeds of rows of a rotation and their signs, from the integers of a `_coins.RankedSignsCoin` and its sampler.
+
+    The rotation is given by its signs (`transform.rotation_signs`).
+    """
+    cdef rotated_signs p
+    cdef sign_patterns patterns
+    cdef row_range valid
+    cdef rotated_format sums
+    cdef const uint64_t[::1] limits, signs
+
+    def __init__(self, size_t dim, double radius, coin: _RankedSignsCoin, const uint64_t[::1] limits,
+                 const uint64_t[::1] signs):
+        cdef uint32_t bits = 0
+        while bits <= <uint32_t>MAX_ROTATION_BITS and <size_t>signs.shape[0] != <size_t>2 << bits >> 6:
+            bits += 1
+        if not BLOCK_BITS <= bits <= MAX_ROTATION_BITS or not 1 <= dim <= <size_t>1 << bits:
+            raise ValueError("the rotation does not fit the kernel")
+        load_patterns(coin, limits, &self.patterns)
+        if self.patterns.signs & (self.patterns.signs - 1):
+            raise ValueError("the number of signs must be a power of two")
+        self.limits, self.signs = limits, signs
+        self.p.per_radius, self.p.tolerance, self.p.dim, self.p.bits = 1 / radius, 4 * sqrt(dim), dim, bits
+        self.p.patterns, self.p.signs = &self.patterns, &signs[0]
+        self.sums.bits, self.sums.signs = bits, self.patterns.signs
+        self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
+        self.clip_params = &self.valid
+        self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
+        self.params = &self.p
+        self.format = &self.sums
+        self.state_bytes = <Py_ssize_t>8 << bits
+        self.items = dim
+        self.report_items = 1 + words_of_signs(self.patterns.signs)
+        self.report_size = 8
+        self.rows = rotated_block(bits)
+        self.workspace_bytes = rotated_workspace(bits) * sizeof(float)
+        self.by_size = [NULL, NULL, privatize_rotated_signs_f32, privatize_rotated_signs_f64]
+        self.tally_by_size = [NULL, NULL, tally_rotated, tally_rotated]
+
+    cdef int privatize_block(self, int size, stream_key *key, uint64_t block, const void *x, size_t n, void *out,
+                             char *workspace) noexcept nogil:
+        cdef rotated_signs p = self.p
+        p.workspace = <float *>workspace
+        return self.by_size[size](&p, key, block, x, n, out)
 
 
 cdef coin coin_of(m):

@@ -153,6 +153,14 @@ def frames(const uint64_t[:, ::1] reports, size_t dim, uint32_t signs, double un
             expand_frames(&format, &reports[0, 0], reports.shape[0], &out[0, 0])
 
 
+def add_rotated(reports: NDArray[np.uint64], uint32_t bits, uint32_t signs, int64_t[::1] state) -> None:
+    """Add the signs of reports (uint64: a seed, then signs) to their rows of a rotation of 2^bits rows."""
+    cdef rotated_format format = rotated_format(bits, signs)
+    if not BLOCK_BITS <= bits <= <uint32_t>MAX_ROTATION_BITS or not 1 <= signs <= <uint32_t>MAX_SIGNS or signs & (signs - 1):
+        raise ValueError("the rotation does not fit the kernel")
+    add(tally_rotated, &format, 1 + words_of_signs(signs), reports, state, <size_t>8 << bits)
+
+
 def off_grid(reports: NDArray[Any], double lower, double grid) -> int:
     """Return the index of the first report that is not on the grid, or -1."""
     cdef Py_buffer rows

@@ -1,10 +1,10 @@
 """Transforms of counts, for decoding."""
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 import numpy as np
 
-from ldpfast._core.kernels cimport add_coordinate_u32, add_hyperplane_i64, hyperplane_sums_u32, line_space, line_sums_scratch, \
-    walsh_i64
+from ldpfast._core.kernels cimport BLOCK_BITS, MAX_ROTATION_BITS, add_coordinate_u32, add_hyperplane_i64, hyperplane_sums_u32, \
+    line_space, line_sums_scratch, rotate_back_i64, rotation_signs, walsh_i64
 
 cdef enum:
     LARGEST_PRIME = 8191
@@ -17,6 +17,28 @@ def walsh(int64_t[::1] v) -> None:
         raise ValueError("the length must be a power of two")
     with nogil:
         walsh_i64(&v[0], v.shape[0])
+
+
+def signs_of_rotation(uint64_t seed, uint32_t bits) -> NDArray[np.uint64]:
+    """Return the signs of the public rotation of 2^bits rows of a seed, shape (2^bits / 32,). src/kernels/transform/rotation.h."""
+    if not BLOCK_BITS <= bits <= <uint32_t>MAX_ROTATION_BITS:
+        raise ValueError("the rotation is too small or too large")
+    signs = np.empty((2 << bits) // 64, np.uint64)
+    cdef uint64_t[::1] words = signs
+    with nogil:
+        rotation_signs(seed, bits, &words[0])
+    return signs
+
+
+def rotate_back(const uint64_t[::1] signs, int64_t[::1] v) -> None:
+    """Replace v by len(v) R^T v for the rotation R with these signs. There is no overflow if len(v) sum |v| < 2^63."""
+    cdef uint32_t bits = BLOCK_BITS
+    while bits < <uint32_t>MAX_ROTATION_BITS and v.shape[0] >> bits > 1:
+        bits += 1
+    if v.shape[0] != <Py_ssize_t>1 << bits or 32 * signs.shape[0] != v.shape[0]:
+        raise ValueError("the numbers do not fit the rotation")
+    with nogil:
+        rotate_back_i64(&signs[0], bits, &v[0])
 
 
 cdef line_space space_of(Py_ssize_t prime, int length, Py_ssize_t points) except *:

@@ -11,7 +11,6 @@ from ldpfast.mechanisms import _order_statistics as order_statistics
 from ldpfast.mechanisms import _projective_geometry_response as projective_geometry_response
 from ldpfast.mechanisms import _projective_space as projective_space
 from ldpfast.mechanisms import _rank_codebook as rank_codebook
-from ldpfast.mechanisms import _ranked_signs as ranked_signs
 from ldpfast.mechanisms import _record_recipe as record_recipe
 from ldpfast.mechanisms import _sampled_cube as sampled_cube
 from ldpfast.mechanisms import _smoothed_bins as smoothed_bins
@@ -43,6 +42,7 @@ __all__ = [
     "rank_codebook",
     "ranked_signs",
     "record_recipe",
+    "rotated_signs",
     "sample",
     "sampled_cube",
     "shares_of",
@@ -66,6 +66,8 @@ shares_of = draws.shares_of
 uniform = draws.uniform
 half_space_constant = half_space.half_space_constant
 LaplaceResidue = laplace_residue.LaplaceResidue
+ranked_signs = module_of(ldp.RankedSigns)
+rotated_signs = module_of(ldp.RotatedSigns)
 window = module_of(ldp.Window)
 MIXTURES = window.MIXTURES
 WindowDesign = window.WindowDesign

@@ -1,0 +1,123 @@
+"""Reports of signs of rows of a public rotation, which all reports share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import tally, transform
+from .._typing import AnyArray, Floats
+from ..results import AnyDebiasing, Estimate, Normal
+from ._format import Decoding
+from ._frames import SeedAndSigns
+
+BLOCK_ROWS = 4096  # rows of a block, among which a report has its own, and least number of rows of a rotation
+
+
+def size_of_rotation(dim: int) -> int:
+    """Return the number of rows of the rotation for vectors of `dim` numbers: a power of two, of at least 4096."""
+    return max(BLOCK_ROWS, 1 << (dim - 1).bit_length())
+
+
+@lru_cache(maxsize=4)
+def signs_of_rotation(rotation: int, size: int) -> NDArray[np.uint64]:
+    """Return the random signs of a rotation, as its kernels need them (src/kernels/transform/rotation.h)."""
+    signs = transform.signs_of_rotation(rotation, size.bit_length() - 1)
+    signs.flags.writeable = False
+    return signs
+
+
+@dataclass(frozen=True)
+class RotatedRows(SeedAndSigns):
+    """A public seed and the signs of rows of the rotation with number `rotation`, as words of 64 bits, one row per person.
+
+    A report stands for `unit` times the sum of the `signs` rows that follow from its seed, each with its sign, in the first
+    `dim` coordinates. `moment` is at least the second moment of a number, for all records, which are in the ball of `radius`.
+    `moments` returns the second moments of a report along a record on the sphere and across it, and `shared` the variance of a
+    number that all reports of a rotation have in common; both are computed for estimates only. The state has one integer per
+    row of the rotation, the sum of its signs. So reports are added without their vectors, and the rotation is inverted once.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> mechanism = ldp.RotatedSigns(100, 8.0, rotation=2024)
+    >>> mechanism.report.nbytes, mechanism.decode(mechanism.privatize([0.0] * 100, rng=1)).shape
+    (40, (100,))
+    """
+
+    dim: int
+    signs: int
+    rotation: int
+    unit: float
+    moment: float
+    radius: float
+    moments: Callable[[], tuple[float, float]] = field(repr=False, compare=False)
+    shared: Callable[[], float] = field(repr=False, compare=False)
+
+    @property
+    def size(self) -> int:
+        """Number of rows of the rotation."""
+        return size_of_rotation(self.dim)
+
+    @property
+    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        return (self.size,), np.int64
+
+    def merge(self, state: AnyArray, other: AnyArray) -> None:
+        state += other
+
+    def is_possible(self, state: AnyArray, n: int) -> bool:
+        # Each report has one row of each stratum, whose sign is 1 or -1.
+        strata = state.reshape(*state.shape[:-1], self.size // BLOCK_ROWS, self.signs, BLOCK_ROWS // self.signs)
+        reports = np.abs(strata).sum(axis=(-3, -1), dtype=np.float64)
+        odd = (strata & 1).sum(axis=(-3, -1)) & 1
+        return bool(n <= self._most and (reports <= n).all() and (odd == n % 2).all())
+
+    @property
+    def _most(self) -> int:
+        """Number of reports whose sums surely fit the integers of the inverse rotation."""
+        return (1 << 63) // (self.size * self.signs) - 1
+
+    def tally(self, reports: AnyArray, state: AnyArray) -> None:
+        tally.add_rotated(reports, self.size.bit_length() - 1, self.signs, state)
+
+    def tallied(self, reports: AnyArray) -> AnyArray:
+        if len(reports) >= self.size:  # fewer take less time than a state for each thread
+            return super().tallied(reports)
+        state: AnyArray = self.new_state()
+        if not self.tally_valid(reports, state):
+            self.require_valid(reports)
+        return state
+
+    def _rotated_back(self, state: AnyArray, n: int) -> Floats:
+        """Return the sum of the vectors of the reports in a state, which is changed, over n."""
+        transform.rotate_back(signs_of_rotation(self.rotation, self.size), state)
+        return np.asarray(state[: self.dim] * (self.unit / self.size / n))
+
+    def mean(self, decoding: Decoding, state: AnyArray, n: int) -> Estimate[Floats]:
+        if n > self._most:
+            raise OverflowError(f"the mean of reports of this size needs at most {self._most} of them, got {n}")
+        value = self._rotated_back(state.copy(), n)
+        along, across = self.moments()
+        # The variance for records in all directions, and what it is larger along those that many records have.
+        excess = along - across - self.radius**2
+        common = across / n + self.shared()
+        if excess > 0:
+            stderr = np.sqrt(common + excess / n * np.clip(value / self.radius, -1, 1) ** 2)
+        else:
+            stderr = np.full(self.dim, math.sqrt(common))
+        return Estimate(value, stderr, n, decoding.guarantee, None, Normal.of_sum(n))
+
+    def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
+        decoded = np.empty((len(reports), self.dim))
+        for i in range(len(reports)):
+            state = self.new_state()
+            self.tally(reports[i : i + 1], state)
+            decoded[i] = self._rotated_back(state, 1)
+        return decoded
