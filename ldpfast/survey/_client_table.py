@@ -151,7 +151,8 @@ def _law_of_views(mechanism: ViewResponse) -> ViewLaw:
 
 def _level_bytes(level: CodedLevel) -> bytes:
     """Return the integers of a level. Of a projective space, the tables of its field follow, and the points of the nodes."""
-    kind, numbers, more = WINDOW_LEVEL, (0, 0), b""
+    kind, numbers = WINDOW_LEVEL, (0, 0)
+    more = b""
     if isinstance(level, SubsetLevel):
         kind, numbers = SUBSET_LEVEL, (level.size, 0)
     elif isinstance(level, HadamardLevel):

@@ -1,4 +1,4 @@
-"""A questionnaire with ticks, pairs of questions and the distribution of a number, from its file to a table: client in JavaScript, server, page."""
+"""A questionnaire with ticks, pairs and the distribution of a number, from its file to a table: client, server, page."""
 
 from __future__ import annotations
 
@@ -99,7 +99,9 @@ def people(wave: int) -> dict[str, dict]:
 
 def in_python(survey: Survey, answers: dict[str, dict]) -> SurveyResult:
     """Return the result of a table of the same people, as a client reads their answers."""
-    table = {name: [record[name] for record in answers.values()] for name in ("ticks", "smokes", "way", "age", "walked")}
+    table = {
+        name: [record[name] for record in answers.values()] for name in ("ticks", "smokes", "way", "age", "walked")
+    }
     lists = [ticks.replace(" ", "").split(";") if isinstance(ticks, str) else ticks for ticks in table["ticks"]]
     table["ticks"] = [None if ticks is None or len(set(ticks)) > 2 else ticks for ticks in lists]
     table["age"] = [None if age is None else min(max(age, 18), 99) for age in table["age"]]
@@ -109,7 +111,9 @@ def in_python(survey: Survey, answers: dict[str, dict]) -> SurveyResult:
     return survey.run(table, rng=ldp.PersonKeys(SECRET, list(answers)))
 
 
-@pytest.mark.claim("Ticks, pairs and numbers by the client in JavaScript and the server give the table of Python.", "Clients")
+@pytest.mark.claim(
+    "Ticks, pairs and numbers by the client in JavaScript and the server give the table of Python.", "Clients"
+)
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 def test_a_questionnaire_goes_from_its_file_to_a_table(start_server, tmp_path):
