@@ -1,9 +1,7 @@
 """Private modules of the accounting of privacy, for tests of their parts."""
 
-from ldpfast.privacy import _answer_laws as answer_laws
 from ldpfast.privacy import _blanket as blanket
 from ldpfast.privacy import _conversions as conversions
-from ldpfast.privacy import _laws_of_rows as rows_laws
 from ldpfast.privacy import _loss_grid as loss_grid
 from ldpfast.privacy import _shuffled_counts as shuffled_counts
 from ldpfast.privacy import _two_outcomes as two_outcomes
@@ -11,14 +9,12 @@ from ldpfast.privacy import _two_outcomes as two_outcomes
 __all__ = [
     "ERROR",
     "ShuffledCounts",
-    "answer_laws",
     "binomial",
     "blanket",
     "conversions",
     "least_error",
     "loss_grid",
     "misses",
-    "rows_laws",
     "shuffled_counts",
     "two_outcomes",
 ]
