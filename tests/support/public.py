@@ -160,6 +160,7 @@ def instances() -> list[Any]:
     found = asked.run({"x": ["a", "<b>"] * 250, "bins": numbers}, rng=1)
     words = survey.Survey({"word": survey.Text(2, "<ab", optional=True, n=500, buckets=16)}, 4.0)
     named = words.run({"word": strings}, rng=1)
+    distribution = survey.Survey({"x": survey.Number(0, 1, cells=20)}, 3.0).run({"x": numbers}, rng=1)["x"]
     grouped = binary.collect([True, False] * 50, by=["a", "<b>"] * 50, rng=1)
     sides = asked.run({"x": ["a", "<b>"] * 250, "bins": numbers, "side": ["<l>", "r"] * 250}, by="side", rng=1)
     repeated = survey.Repeated(survey.YesNo(optional=True), permanent=3.0, round=1.0, rounds=3)
@@ -171,6 +172,7 @@ def instances() -> list[Any]:
         grouped.estimate()["a"] - grouped.estimate()["<b>"],
         grouped.estimate()["a"].test(0.5),
         survey.compare(sides),
+        distribution,
         *(kind.mechanism for kind in KINDS),
         *(kind.mechanism.report for kind in KINDS),
         *(kind.mechanism.domain for kind in KINDS),
