@@ -73,7 +73,7 @@ def answered(runs: int) -> None:
 def compared(runs: int) -> None:
     """Print the coverage of 95 % limits of differences and of their band, and how often a test at level 0.05 rejects."""
     _head("n per group", "epsilon", "populations", "quantiles", "mean", "band", "rejected")
-    for n, epsilon in SETTINGS[:2]:
+    for n, epsilon in SETTINGS:
         for names in PAIRS:
             (listed, function), (others, other) = map(truth, names)
             hits = np.zeros(4)
