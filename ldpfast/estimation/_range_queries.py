@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,7 @@ class QuantileLimits:
 
     cdf: Estimate[Floats]
     q: Floats
+    rounding: ClassVar[float] = 1.0  # a quantile that two neighboring bins are equally near to can be either
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
         low, high = self.cdf.rule.bounds(self.cdf.value, self.cdf.stderr, tail)

@@ -210,6 +210,11 @@ class _Crossing:
         """Number of reports that the distribution function needs if there are too few, else 0."""
         return self.cdf._needed
 
+    @property
+    def rounding(self) -> float:
+        """Largest width of a bin, within which a quantile can be anywhere."""
+        return float(np.max(self.ends - self.starts))
+
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         low, high = self.cdf.rule.bounds(np.asarray(self.cdf.value), np.asarray(self.cdf.stderr), tail)
         reached, unreached = np.flatnonzero(high >= self.q), np.flatnonzero(low < self.q)

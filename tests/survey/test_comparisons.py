@@ -128,6 +128,19 @@ def test_a_difference_adds_variances_and_covariances():
     assert isinstance(a.rule, Binomial)
 
 
+def test_a_difference_of_quantiles_adds_the_errors_within_bins():
+    """Where a number is in its bin is no matter of chance: two such errors can both be as large as they are."""
+    survey = Survey({"x": Histogram([0, 10, 20, 30])}, 8.0)
+    a, b = (survey.run({"x": np.full(N, x)}, rng=1)["x"].quantile(0.5) for x in (29.0, 1.0))
+    assert (a.interval(), b.interval()) == ((20.0, 30.0), (0.0, 10.0))
+    assert a._minus(b).interval() == (10.0, 30.0)
+    halves = [np.repeat([value, value + 1], N // 2) for value in (10, 40)]
+    found = [estimation.range_queries(x, 64, 8.0, rng=2).quantile(0.5) for x in halves]
+    (low_a, high_a), (low_b, high_b) = (part.interval() for part in found)
+    assert found[1]._minus(found[0]).interval() == (low_b - high_a, high_b - low_a)
+    assert high_a - low_a == high_b - low_b == 1
+
+
 def test_normal_limits_of_a_difference_add_their_biases():
     guarantee = ldp.privacy.Guarantee("local", 1.0)
     parts = [ldp.Estimate(mean, 0.1, N, guarantee, None, Normal(bias)) for mean, bias in ((0.5, 0.02), (0.2, 0.03))]
