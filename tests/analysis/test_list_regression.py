@@ -93,6 +93,7 @@ def test_gradient_and_information_are_derivatives(constrained):
     assert np.linalg.eigvalsh(replaced - found.information)[0] > -1e-9  # for a known attribute there is more
 
 
+@pytest.mark.long
 def test_predictions_effects_and_contrasts_have_the_errors_of_the_delta_method():
     x, counts, treated = simulated(1500, 6)
     data = pd.DataFrame({"x": x[:, 0], "count": counts, "long": treated})

@@ -92,6 +92,7 @@ def expected_reports(mechanism, records):
     return records.reshape(len(records), -1).astype(float)
 
 
+@pytest.mark.long
 @each("mechanism, records", EXTREMES, ids=[type(mechanism).__name__ for mechanism, _ in EXTREMES])
 def test_worst_variance_of_a_mechanism(mechanism, records):
     """Populations of two extreme records, by the law of total variance.

@@ -175,6 +175,7 @@ def test_the_formulas_are_those_of_the_enumerated_channels():
     assert set(counted) == {1, 2, 3, 4, 7, 8, 9, 10, 11}
 
 
+@pytest.mark.long
 @each("sizes, plain", [((3, 3), 2), ((3, 4, 3), 2), ((3, 4, 3), 3), ((3, 5, 4), 1), ((3, 3, 3, 3), 3)])
 def test_the_formula_of_views_is_that_of_the_enumerated_channels(sizes, plain):
     """With one coin for all views, and with one for each number of symbols."""

@@ -230,7 +230,7 @@ def test_integers_have_cells_of_their_own():
 
 
 @pytest.mark.claim("The estimate of a distribution is a distribution: its function ascends from 0 to 1.", "Estimates")
-@each("n", [1, 2, 5, 30, 1000])
+@pytest.mark.parametrize("n", [1, 30, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 5, 1000))])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_every_estimate_is_a_distribution(n):
     for epsilon, name in itertools.product((0.25, 1.0, 8.0), POPULATIONS):

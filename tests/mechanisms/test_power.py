@@ -65,8 +65,15 @@ def hits(coin: Coin, reports: int) -> int:
     return sum(coin.count(piece) for piece in pieces(coin.mechanism, record, reports))
 
 
+SLOW = ("SetCube", "ViewResponse")  # whose reports take long
+
+
 @pytest.mark.claim("The compiled code draws its coins with the stated probabilities.", "Privacy of reports")
-@pytest.mark.parametrize("coin", COINS, ids=str)
+@pytest.mark.parametrize(
+    "coin",
+    [pytest.param(c, marks=[pytest.mark.long] * (type(c.mechanism).__name__ in SLOW)) for c in COINS],
+    ids=str,
+)
 def test_coins_have_their_probability(coin):
     """Detects a bias of a coin by 2^-12."""
     reports = reports_of(coin)

@@ -50,6 +50,7 @@ def direct_probabilities(question, mu, sigma):
     return found
 
 
+@pytest.mark.long
 @each("question", QUESTIONS, ids=repr)
 def test_probabilities_are_sums_over_cells(question):
     """Doubles resolve the position of a mean of 1e9 in its cell up to 1e-7, so the tolerance grows with the mean."""
