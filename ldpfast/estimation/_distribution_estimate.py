@@ -83,7 +83,7 @@ class NumberCells:
         return np.asarray(np.where(np.abs(place - nearest) <= ON_END, nearest, place))
 
     def cell_of(self, points: Floats) -> AnyArray:
-        """Return the cell of each point, as records of a mechanism: of NaN the middle one, and of numbers outside the nearest."""
+        """Return the cell of each point, as records of a mechanism: the middle one of NaN, the nearest of numbers outside."""
         with np.errstate(over="ignore"):
             place = np.asarray(points - self.lower)
             if not self.integers:  # a number on the end of a cell belongs to the cell before it

@@ -30,8 +30,8 @@ def summed(mechanism: Any, n: int, delta: float) -> Guarantee:
     Parameters
     ----------
     mechanism : Mechanism
-        `UnaryEncoding`, or a mechanism whose reports are codes. The sum of reports is the number of ones of each category, or
-        the number of reports of each code.
+        Any one. The sum of reports is the number of ones of each category (`UnaryEncoding`), the number of reports of each
+        code, or the sum of what reports are decoded as.
     n : int
         Number of honest people in the sum, at least 1. People who may collude with the server do not count.
     delta : float
@@ -46,7 +46,7 @@ def summed(mechanism: Any, n: int, delta: float) -> Guarantee:
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its range, or the reports are neither codes nor independent bits.
+        As for `shuffled`.
 
     Privacy
     -------
@@ -56,10 +56,13 @@ def summed(mechanism: Any, n: int, delta: float) -> Guarantee:
 
     Notes
     -----
-    Numbers of codes are all that shuffled reports tell, so for codes it is `shuffled`. In unary encoding the record of a person
-    has an effect on two numbers, those of the old and of the new category, which are independent. Each is compared for every
-    possible number of other people who have the category. With more than 64 people, these numbers are in groups, each with the
-    noise that all its members have. See docs/proofs/sums.md. Less than a second for a million people; more are counted as 2^20.
+    Numbers of codes are all that shuffled reports tell, so for codes it is `shuffled`. Other sums, such as those of vectors,
+    are functions of the shuffled reports, and have the same guarantee; a frame or a rotation that reports share is public. It
+    is no composition of the coordinates of `LinfBall`, which are dependent. In unary encoding the record of a person has an
+    effect on two numbers, those of the old and of the new category, which are independent. Each is compared for every
+    possible number of other people who have the category. With more than 64 people, these numbers are in groups, each with
+    the noise that all its members have. See docs/proofs/sums.md. Less than a second for a million people; more are counted as
+    2^20.
 
     Examples
     --------
@@ -68,9 +71,10 @@ def summed(mechanism: Any, n: int, delta: float) -> Guarantee:
     >>> round(summed(ldp.UnaryEncoding(128, 4.0), 100_000, 1e-9).epsilon, 3)
     0.052
     """
-    if _is_histogram(mechanism):
+    bits = _bit_probabilities(mechanism)
+    if bits is None:
         return shuffled(mechanism, n, delta)
-    p, q = _bit_probabilities(mechanism)
+    p, q = bits
     n = _check.integer("n", n, 1)
     target = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
     largest = float(mechanism.epsilon_realized)
@@ -111,9 +115,10 @@ def summed_delta(mechanism: Any, n: int, epsilon: ArrayLike) -> Any:
     >>> bool(summed_delta(ldp.UnaryEncoding(128, 1.0), 10_000, 0.1) < 1e-8)
     True
     """
-    if _is_histogram(mechanism):
+    bits = _bit_probabilities(mechanism)
+    if bits is None:
         return shuffled_delta(mechanism, n, epsilon)
-    p, q = _bit_probabilities(mechanism)
+    p, q = bits
     n = _check.integer("n", n, 1)
     epsilons = _check.within("epsilon", epsilon, 0, math.inf, "[)")
     losses = _losses(p, q, n, LEAST_SPARE)
@@ -122,16 +127,9 @@ def summed_delta(mechanism: Any, n: int, epsilon: ArrayLike) -> Any:
     return float_or_array(np.array(deltas).reshape(epsilons.shape))
 
 
-def _is_histogram(mechanism: Any) -> bool:
-    return bool(getattr(getattr(mechanism, "report", None), "is_code", False))
-
-
-def _bit_probabilities(mechanism: Any) -> tuple[Fraction, Fraction]:
+def _bit_probabilities(mechanism: Any) -> tuple[Fraction, Fraction] | None:
+    """Return the probabilities of a one for the record's category and for another one; None if reports are not such bits."""
     found: tuple[Fraction, Fraction] | None = getattr(mechanism, "bit_probabilities", None)
-    if found is None:
-        raise TypeError(
-            f"mechanism must have reports that are codes or independent bits (UnaryEncoding), got {type(mechanism).__name__}"
-        )
     return found
 
 

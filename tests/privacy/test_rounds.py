@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import warnings
@@ -74,6 +75,49 @@ def test_hundred_rounds_equal_the_table(mechanism, n, expected):
     assert round(compose_rounds(mechanism, 100, n=n, delta=1e-6).epsilon, 2) == expected
 
 
+@pytest.mark.parametrize(
+    "epsilon, n, expected", [(4.0, 10_000, (4.42, 0.375, 0.0319)), (8.0, 1_000, (322.6, 36.1, 3.66))]
+)
+def test_secretly_sampled_rounds_equal_the_table(epsilon, n, expected):
+    mechanism = ldp.RotatedSigns(10_000, epsilon, rotation=3)
+    for share, wanted in zip((1.0, 0.1, 0.01), expected, strict=True):
+        found = compose_rounds(mechanism, 100, n=n, delta=1e-6, sampling=share).epsilon
+        assert found == pytest.approx(wanted, rel=2e-3)
+
+
+def sampled_counts(ones, people, drawn, p):
+    """Return the distribution of the number of ones of the reports of people who are drawn, if some of all have a one."""
+    found = np.zeros(drawn + 1)
+    for own in range(max(0, drawn - people + ones), min(ones, drawn) + 1):
+        share = math.comb(ones, own) * math.comb(people - ones, drawn - own) / math.comb(people, drawn)
+        bits = [p] * own + [1 - p] * (drawn - own)
+        found += share * functools.reduce(lambda a, b: np.convolve(a, [1 - b, b]), bits, np.ones(1))
+    return found
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+def test_the_bound_is_not_below_the_divergence_of_sampled_rounds(epsilon, rounds):
+    """Six people, three of whom are drawn in secret in each round: all numbers of ones, in both orders."""
+    mechanism = ldp.Warner(epsilon)
+    p = math.exp(mechanism.epsilon_realized) / (1 + math.exp(mechanism.epsilon_realized))
+    for delta in (1e-3, 0.02, 0.1):
+        bound = compose_rounds(mechanism, rounds, n=3, delta=delta, sampling=0.5).epsilon
+        assert bound <= rounds * math.log1p(math.expm1(mechanism.epsilon_realized) / 2) * (1 + 1e-9)
+        for ones in range(6):
+            pair = [sampled_counts(m, 6, 3, p) for m in (ones, ones + 1)]
+            first, second = (functools.reduce(np.multiply.outer, [part] * rounds).ravel() for part in pair)
+            for a, b in ((first, second), (second, first)):
+                assert np.maximum(a - math.exp(bound) * b, 0).sum() <= delta * (1 + 1e-9)
+
+
+def test_everybody_is_sampled_by_default():
+    plain = [compose_rounds(ldp.Warner(1.0), rounds, n=50, delta=1e-3) for rounds in (1, 3)]
+    assert plain == [compose_rounds(ldp.Warner(1.0), rounds, n=50, delta=1e-3, sampling=1.0) for rounds in (1, 3)]
+    one = compose_rounds(ldp.Warner(1.0), 1, n=50, delta=1e-3, sampling=0.999).epsilon
+    assert one == pytest.approx(plain[0].epsilon, rel=0.02)
+
+
 def test_the_composition_equals_a_convolution_of_the_same_grid():
     """Without transforms and tilting, for a few rounds."""
     mechanism = ldp.Warner(2.0)
@@ -140,6 +184,7 @@ def test_many_rounds_and_tiny_deltas():
         (lambda: compose_rounds(1.0, 0, n=10, delta=1e-6), ValueError, "rounds must be an integer >= 1, got 0"),
         (lambda: compose_rounds(1.0, 2.0, n=10, delta=1e-6), TypeError, "rounds must be an integer, got float"),
         (lambda: compose_rounds(1.0, 2, n=0, delta=1e-6), ValueError, "n must be an integer >= 1, got 0"),
+        (lambda: compose_rounds(1.0, 2, n=9, delta=0.1, sampling=0), ValueError, "sampling must be in (0, 1], got 0.0"),
         (lambda: compose_rounds(1.0, 2, n=10, delta=1.0), ValueError, "delta must be in [0, 1), got 1.0"),
     ],
 )
