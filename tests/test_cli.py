@@ -514,7 +514,8 @@ def test_a_signal_removes_partial_files(tmp_path, toml, name, times):
         for _ in range(times):
             process.send_signal(getattr(signal, name))
         assert process.wait(30) == 128 + getattr(signal, name)
-        assert process.stderr.read() == f"ldpfast: stopped by {name}\n"
+        # The interpreter prints an exception that is lost in a function that it was calling back just then.
+        assert process.stderr.read().endswith(f"ldpfast: stopped by {name}\n")
     assert list(tmp_path.glob(".*")) == []
     assert output.read_bytes() == b"before"
 

@@ -30,6 +30,7 @@ from ._records import Records as Records
 from ._residue import Residue
 from ._rotated_signs import RotatedSigns
 from ._sampled_cube import SampledCube
+from ._secure_sum import SecureSum
 from ._set_cube import SetCube as SetCube  # returned by for_sets
 from ._set_selection import SetSelection
 from ._sets_law import SetsLaw as SetsLaw
@@ -66,6 +67,7 @@ __all__ = [
     "Residue",
     "RotatedSigns",
     "SampledCube",
+    "SecureSum",
     "SetSelection",
     "SignBit",
     "SubsetSelection",
