@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 STEPS = 1 << 17  # of the radius
 LEAST_VARIANCE = 16  # of the noise of a client: a sum of such noise is nearly the same as one draw of it
+MAX_VARIANCE = 1 << 48  # of the noise of a client
 HALF_RANGE = 1 << 31  # of a sum modulo 2^32
 FAR = 8  # standard deviations of a coordinate of the rotated vector, which is exceeded with a probability of e^-32
 MAX_DIM = 1 << 24
@@ -66,7 +67,8 @@ class SecureSum:
     ------
     TypeError, ValueError
         If a number is not in its range; if the noise of a client would be too small for the bound: then there are too many
-        honest people for so large an `epsilon`.
+        honest people for so large an `epsilon`; if sums of `honest` people could exceed the modulus, as those of more than
+        131,000 people in up to 4096 dimensions.
 
     Notes
     -----
@@ -114,19 +116,34 @@ class SecureSum:
     def __post_init__(self) -> None:
         dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 1, MAX_DIM), self.epsilon, self.radius)
         delta = float(_check.within("delta", _check.real("delta", self.delta), 0, 1, "()"))
-        honest, rounds = _check.integer("honest", self.honest, 1), _check.integer("rounds", self.rounds, 1)
+        honest = _check.integer("honest", self.honest, 1, _check.MAX_PEOPLE)
+        rounds = _check.integer("rounds", self.rounds, 1, _check.MAX_PEOPLE)
         rotation, size = _check.integer("rotation", self.rotation, 0, MAX_ROTATION), size_of_rotation(dim)
         # The sum of the noise is within a factor e^difference of one draw, in both orders and for each integer.
         difference = 10.0 * honest * math.exp(-(math.pi**2) * LEAST_VARIANCE)
         inner = math.nextafter(epsilon - 2 * size * rounds * difference, 0)
-        rho = float(convert("concentrated", "approximate", delta, at=inner, inverse=True)) / rounds * (1 - 1e-12)
+        rho = 0.0
+        if inner > 0:
+            rho = float(convert("concentrated", "approximate", delta, at=inner, inverse=True)) / rounds * (1 - 1e-12)
         sensitivity = 2 * (STEPS + math.sqrt(size))
-        variance = math.ceil(sensitivity**2 / (2 * rho * honest) * (1 + 1e-12))
+        least = sensitivity**2 / (2 * rho * honest) * (1 + 1e-12) if rho > 0 else math.inf
+        if least > MAX_VARIANCE:
+            raise ValueError(
+                f"epsilon must be so large that each client adds noise with a variance of at most 2^48, got {epsilon:g} with "
+                f"delta={delta:g}, honest={honest} and rounds={rounds}, which would be {least:.3g}"
+            )
+        variance = math.ceil(least)
         if variance < LEAST_VARIANCE:
             raise ValueError(
                 f"honest must be so few that each client adds noise with a variance of at least {LEAST_VARIANCE}, got "
                 f"{honest} with epsilon={epsilon:g}, which would be {variance}: take a smaller epsilon, or say that fewer are "
                 "honest"
+            )
+        largest = _largest_sum(honest, size, variance)
+        if largest >= HALF_RANGE:
+            raise ValueError(
+                f"honest must be so few, and epsilon so large, that sums are below 2^31 steps, got {honest} and {epsilon:g}, "
+                f"whose sums could be {largest:.3g}"
             )
         names = ("dim", "epsilon", "delta", "honest", "rotation", "rounds", "radius", "size", "variance", "guarantee")
         guarantee = Guarantee("approximate", epsilon, delta)
@@ -191,7 +208,10 @@ class SecureSum:
         """
         bits = 61 - self.size.bit_length()
         exact = np.zeros(self.size, np.int64)
-        exact[: self.dim] = np.rint(record.astype(np.float64) * (2.0**bits / self.radius))
+        # No integer overflows, whatever is written to the record after its check: coordinates are at most the radius, and NaN
+        # is a number. So the bound on the length holds for all records.
+        inside = np.fmin(np.fmax(record.astype(np.float64), -self.radius), self.radius)
+        exact[: self.dim] = np.rint(inside * (2.0**bits / self.radius))
         exact *= self._signs
         walsh(exact)
         place = exact * (STEPS / (2.0**bits * math.sqrt(self.size)))
@@ -216,25 +236,28 @@ class SecureSum:
         Parameters
         ----------
         total : ndarray of integers, shape (size,)
-            Sum of the messages modulo 2^32.
+            Sum of the messages modulo 2^32, in integers of at least 32 bits.
         n : int
             Number of messages, at least `honest`.
 
         Returns
         -------
         mean : Estimate
-            Of the records of these n people, shape (dim,). The standard error is known: it does not depend on the records.
+            Of the records of these n people, shape (dim,). The standard error is known: it does not depend on the records. It
+            is not that of the mean of a population from which these people are drawn, which is larger.
 
         Raises
         ------
         TypeError, ValueError
             If `total` is not such integers; if `n` is below `honest`, or so large that sums could exceed the modulus.
         """
-        n = _check.integer("n", n, self.honest)
+        n = _check.integer("n", n, self.honest, _check.MAX_PEOPLE)
         integers = _check.integers("total", _check.array("total", total))
+        if integers.dtype.itemsize < 4:
+            raise TypeError(f"total must be integers of at least 32 bits, got dtype {integers.dtype}")
         if integers.shape != (self.size,):
             raise ValueError(f"total must have shape ({self.size},), got {integers.shape}")
-        largest = n * STEPS * min(1.0, FAR / math.sqrt(self.size)) + FAR * math.sqrt(n * self.variance)
+        largest = _largest_sum(n, self.size, self.variance)
         if largest >= HALF_RANGE:
             raise ValueError(
                 f"n must be so small that sums are below 2^31 steps, got {n}, whose sums could be {largest:.3g}"
@@ -249,3 +272,8 @@ class SecureSum:
     def total_variance(self, n: int) -> float:
         """Return the expected squared length of the error of a mean of n people: of the noise, and at most of the rounding."""
         return self.dim * (self.variance + 0.25) / n * (self.radius / STEPS) ** 2
+
+
+def _largest_sum(n: int, size: int, variance: int) -> float:
+    """Return a number of steps that no coordinate of the sum of n messages exceeds, but for a negligible probability."""
+    return n * STEPS * min(1.0, FAR / math.sqrt(size)) + FAR * math.sqrt(n * variance)

@@ -34,9 +34,9 @@ def test_the_error_for_a_thousand_people_is_that_of_the_table(epsilon, expected)
 @each(
     "options",
     [
-        {"honest": 10**9, "epsilon": 4.0},
-        {"honest": 10**9, "epsilon": 2.0, "rounds": 5},
-        {"honest": 10**10, "epsilon": 1.5},
+        {"honest": 10**5, "epsilon": 500.0},
+        {"honest": 10**5, "epsilon": 700.0, "rounds": 5},
+        {"honest": 130_000, "epsilon": 10_000.0},
     ],
 )
 def test_a_unit_of_variance_less_would_break_the_guarantee(options):
@@ -86,6 +86,17 @@ def test_rounded_records_are_no_longer_than_the_bound(dim, radius):
             assert np.linalg.norm(steps) > 2**17 - math.sqrt(mechanism.size) - 1
         far = mechanism.rounded(1.01 * radius * x, Constant(2**63))
         assert math.isqrt(sum(step * step for step in far.tolist())) <= bound
+
+
+@each("number", [np.nan, np.inf, -np.inf, 1e300, -1e300, 1.0])
+def test_no_record_is_longer_than_the_bound(number):
+    """All coordinates are far outside, or NaN: as if they had been written after the check of the records."""
+    mechanism = SecureSum(4096, 4.0, delta=MILLIONTH, honest=100, rotation=9)
+    for count in (1, 2, 4096):
+        x = np.where(np.arange(4096) < count, number, 0.0)
+        for word in (0, 2**64 - 1):
+            steps = mechanism.rounded(x, Constant(word))
+            assert math.sqrt(sum(step * step for step in steps.tolist())) <= 2**17 + 64
 
 
 def test_the_rounding_is_unbiased_and_the_rotation_inverted():
@@ -151,17 +162,29 @@ def test_mistakes_are_refused():
 
     with raises(ValueError, "delta must be in (0, 1), got 0.0"):
         made(delta=0)
-    with raises(ValueError, "honest must be an integer >= 1, got 0"):
+    with raises(ValueError, "honest must be an integer in [1, 9007199254740992], got 0"):
         made(honest=0)
-    with raises(ValueError, "rounds must be an integer >= 1, got 0"):
+    with raises(ValueError, "rounds must be an integer in [1, 9007199254740992], got 0"):
         made(rounds=0)
     with pytest.raises(ValueError, match=r"^honest must be so few that each client adds noise with a variance"):
         made(honest=10**13)
+    with pytest.raises(
+        ValueError, match=r"^honest must be so few, and epsilon so large, that sums are below 2\^31 steps"
+    ):
+        made(honest=132_000)
+    for impossible in ({"epsilon": 1e-300}, {"epsilon": 0.01, "honest": 1}, {"delta": 5e-324}):
+        with pytest.raises(ValueError, match=r"^epsilon must be so large that each client adds noise"):
+            made(**impossible)
+    for name in ("honest", "rounds"):
+        with pytest.raises(ValueError, match=f"^{name} must be an integer in"):
+            made(**{name: 10**400})
     mechanism = made()
-    with raises(ValueError, "n must be an integer >= 10, got 9"):
+    with raises(ValueError, "n must be an integer in [10, 9007199254740992], got 9"):
         mechanism.estimate(np.zeros(4096, np.uint32), 9)
     with raises(ValueError, "total must have shape (4096,), got (10,)"):
         mechanism.estimate(np.zeros(10, np.uint32), 10)
+    with raises(TypeError, "total must be integers of at least 32 bits, got dtype uint16"):
+        mechanism.estimate(np.zeros(4096, np.uint16), 10)
     with raises(TypeError, "total must be integers, got dtype float64"):
         mechanism.estimate(np.ones(4096), 10)
     with pytest.raises(ValueError, match=r"^n must be so small that sums are below 2\^31 steps, got 10000000"):
