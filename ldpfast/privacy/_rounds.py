@@ -25,7 +25,7 @@ def compose_rounds(mechanism: Shuffleable, rounds: int, *, n: int, delta: float,
     mechanism : Mechanism, Survey, Design, Channel, TwoLevel, Guarantee or float
         The channel of every round, as for `shuffled`.
     rounds : int
-        Number of rounds in which a person reports, at least 1.
+        Number of rounds in which a person reports, at least 1; with `sampling`, of all rounds for which she can be drawn.
     n : int
         Number of reports that are shuffled together in each round, at least 1, without those of people who may collude with the
         server.
@@ -53,7 +53,8 @@ def compose_rounds(mechanism: Shuffleable, rounds: int, *, n: int, delta: float,
     reports of a person in different rounds. If something does, use `compose` with the guarantees of the single reports.
 
     With `sampling` below 1 nobody but the sampler may know who takes part in a round. It does not hold for a fixed cohort, for
-    people who decide by themselves, nor if the server, which sees who connects, is the adversary.
+    people who decide by themselves, nor if the server, which sees who connects, is the adversary. If some people may collude,
+    the number of honest ones who are drawn is random: `n` must be at most, and `sampling` at least, what all rounds have.
 
     Notes
     -----
@@ -86,7 +87,8 @@ def compose_rounds(mechanism: Shuffleable, rounds: int, *, n: int, delta: float,
         return shuffled(mechanism, n, target)
     curve: Curve = ShuffledReports(laws, n, largest).quick_delta
     if share < 1:
-        curve, largest = _sampled(curve, share), math.log1p(share * math.expm1(largest)) * (1 + 8 * UNIT)
+        amplified = math.nextafter(math.log1p(share * math.expm1(largest)) * (1 + 8 * UNIT), math.inf)
+        curve, largest = _sampled(curve, share), min(largest, amplified)
     basic = _coins.round_up(Fraction(largest) * rounds)
     epsilon = basic if target == 0 else _epsilon(curve, largest, rounds, target, basic)
     return Guarantee("approximate", epsilon, target, ideal=ideal)

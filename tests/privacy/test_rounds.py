@@ -116,6 +116,8 @@ def test_everybody_is_sampled_by_default():
     assert plain == [compose_rounds(ldp.Warner(1.0), rounds, n=50, delta=1e-3, sampling=1.0) for rounds in (1, 3)]
     one = compose_rounds(ldp.Warner(1.0), 1, n=50, delta=1e-3, sampling=0.999).epsilon
     assert one == pytest.approx(plain[0].epsilon, rel=0.02)
+    nearly = compose_rounds(ldp.Warner(1.0), 3, n=50, delta=0, sampling=1 - 2**-53)
+    assert nearly.epsilon <= compose_rounds(ldp.Warner(1.0), 3, n=50, delta=0).epsilon
 
 
 def test_the_composition_equals_a_convolution_of_the_same_grid():
