@@ -29,9 +29,10 @@ def summed(mechanism: Any, n: int, delta: float) -> Guarantee:
 
     Parameters
     ----------
-    mechanism : Mechanism
-        Any one. The sum of reports is the number of ones of each category (`UnaryEncoding`), the number of reports of each
-        code, or the sum of what reports are decoded as.
+    mechanism : Mechanism, or what else `shuffled` takes
+        Any one with a guarantee of single reports: not `SecureSum`, which states that of its sums itself. The sum of reports
+        is the number of ones of each category (`UnaryEncoding`), the number of reports of each code, or the sum of what reports
+        are decoded as.
     n : int
         Number of honest people in the sum, at least 1. People who may collude with the server do not count.
     delta : float

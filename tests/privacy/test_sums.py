@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast.mechanisms import RankCodebook
+from ldpfast.mechanisms import RankCodebook, SecureSum
 from ldpfast.privacy import shuffled, shuffled_delta, summed, summed_delta
 from ldpfast.privacy._summed_reports import Ones
 
@@ -119,6 +119,15 @@ def test_epsilon_and_delta_of_sums_are_inverse(method):
 def test_sums_of_vectors_have_the_guarantee_of_shuffled_reports(mechanism):
     assert summed(mechanism, 1000, 1e-6) == shuffled(mechanism, 1000, 1e-6)
     assert summed_delta(mechanism, 1000, 0.5) == shuffled_delta(mechanism, 1000, 0.5)
+
+
+def test_messages_without_a_local_guarantee_are_refused():
+    mechanism = SecureSum(10, 4.0, delta=1e-6, honest=10, rotation=1)
+    for refused in (lambda: summed(mechanism, 10, 1e-6), lambda: summed_delta(mechanism, 10, 1.0)):
+        with pytest.raises(TypeError, match="got SecureSum"):
+            refused()
+    with pytest.raises(ValueError, match="must be a 'local' guarantee, got 'approximate'"):
+        summed(mechanism.guarantee, 10, 1e-6)
 
 
 def test_the_sum_of_one_hot_reports_with_epsilon_10():
