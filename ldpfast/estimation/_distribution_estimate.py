@@ -82,6 +82,14 @@ class NumberCells:
         nearest = np.rint(place)
         return np.asarray(np.where(np.abs(place - nearest) <= ON_END, nearest, place))
 
+    def position_of_share(self, points: Floats) -> Floats:
+        """Return `position`, but for the lower end of all cells one within the first cell, which contains this end."""
+        place = self.position(points)
+        if self.integers:
+            return place
+        is_first = (place == 0) & (points >= self.lower - ON_END * self.width)
+        return np.asarray(np.where(is_first, np.nextafter(0.0, 1.0), place))
+
     def cell_of(self, points: Floats) -> AnyArray:
         """Return the cell of each point, as records of a mechanism: the middle one of NaN, the nearest of numbers outside."""
         with np.errstate(over="ignore"):
@@ -177,6 +185,11 @@ class DistributionEstimate(Estimate[Floats]):
         total[-1] = 1.0
         return total
 
+    @property
+    def contains_start(self) -> bool:
+        """Whether the first cell contains its lower end, too, where records can then be."""
+        return not self._cells.integers
+
     def cdf(self, points: ArrayLike | None = None) -> DistributionValue:
         """Return the distribution function: the share of records that are at most a number.
 
@@ -199,10 +212,11 @@ class DistributionEstimate(Estimate[Floats]):
         Notes
         -----
         Cells contain their upper end. So a spike at the end of a cell is in the function from there on, and only from there.
+        The first cell contains both ends: how many records are the lower end itself is known up to the share of that cell.
         """
         if points is None:
             points = self._cells.middles if self._cells.integers else self.ends[1:]
-        place = self._position("points", points)
+        place = self._cells.position_of_share(self._points("points", points))
         labels = [f"up to {x:.15g}" for x in np.ravel(points)]
         return self._between(np.zeros_like(place), place, labels)
 
@@ -212,7 +226,8 @@ class DistributionEstimate(Estimate[Floats]):
         Parameters
         ----------
         low, high : float or array_like of float
-            Ends, low <= high. Arrays are broadcast. A low end below all cells counts all records up to `high`.
+            Ends, low <= high. Arrays are broadcast. A low end below all cells, or at their lower end, counts all records up to
+            `high`.
 
         Returns
         -------
@@ -327,7 +342,9 @@ class DistributionEstimate(Estimate[Floats]):
             If `confidence` is not a number in (0, 1).
         """
         low, high = self._linear.band(_check.probability("confidence", confidence))
-        return self.ends, np.concatenate([[0.0], low, [1.0]]), np.concatenate([[0.0], high, [1.0]])
+        high = np.append(high, 1.0)
+        first = 0.0 if self._cells.integers else high[0]  # of records that are equal to the lower end
+        return self.ends, np.concatenate([[0.0], low, [1.0]]), np.concatenate([[first], high])
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = True) -> Any:
         """Draw the distribution function with its band, and the density below it.

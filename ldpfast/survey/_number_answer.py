@@ -290,7 +290,7 @@ class NumberAnswer(Answer):
         require_alike(self, other)
         require_no_overlap(self, other)
         low, high = band_of_difference(self._distribution, other._distribution, confidence)
-        return self.ends, np.concatenate([[0.0], low, [0.0]]), np.concatenate([[0.0], high, [0.0]])
+        return self.ends, np.append(low, 0.0), np.append(high, 0.0)
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = True) -> Any:
         """Draw the distribution function with its band, and the density below it.

@@ -18,7 +18,10 @@ MARGIN = 3.5  # standard errors at which margins are compared with normal ones, 
 
 
 def band_of_difference(a: DistributionEstimate, b: DistributionEstimate, confidence: float) -> tuple[Floats, Floats]:
-    """Return limits of the difference of two distribution functions at the ends of all cells but the last."""
+    """Return limits of the difference of two distribution functions at the lower end and at the ends of all cells but the last.
+
+    At the lower end the share of the records that are equal to it can be anything up to that of the first cell.
+    """
     from scipy.special import ndtr
 
     first, second = _with_same_cells([a, b])
@@ -32,6 +35,11 @@ def band_of_difference(a: DistributionEstimate, b: DistributionEstimate, confide
     low = raw - hypotenuse(value.value - low_a, high_b - other.value)
     high = raw + hypotenuse(high_a - value.value, other.value - low_b)
     shown = np.cumsum(first.shares)[:-1] - np.cumsum(second.shares)[:-1]
+    if a.contains_start:
+        low, high = np.append(-np.abs(high_b[:1]), low), np.append(np.abs(high_a[:1]), high)
+    else:
+        low, high = np.append(0.0, low), np.append(0.0, high)
+    shown = np.append(0.0, shown)
     return np.clip(np.minimum(low, shown), -1, 1), np.clip(np.maximum(high, shown), -1, 1)
 
 

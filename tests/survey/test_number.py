@@ -306,7 +306,7 @@ def test_coverage_among_people_who_answered(name, n, epsilon):
         missing.append(covers(found.missing.interval(), 0.2))
     assert np.mean(points) > 0.92
     for column in (*np.transpose(listed), band, missing):
-        assert_coverage(np.sum(column), runs, 0.94, detects=0.64)
+        assert_coverage(np.sum(column), runs, 0.94, detects=0.63)
 
 
 @pytest.mark.claim("The table of variances of numbers in docs/survey.md is that of the estimates.", "Estimates")
@@ -412,6 +412,24 @@ def test_errors_within_cells_are_added_in_differences():
     assert covers((low, high), np.mean(ZEROS <= 0.493) - np.mean(FIVE <= 0.493))
 
 
+@each("epsilon", [2.0, 6.0])
+def test_a_spike_at_the_lower_end_is_within_the_limits_there(epsilon):
+    """Reports tell the share of the first cell, of which a third of all records are the lower end itself."""
+    a, b = answer_of(ZEROS, 5000, epsilon, 1), answer_of(GAMMA, 5000, epsilon, 2)
+    for points in (0.0, 1e-12):
+        low, high = a.cdf(points).interval()
+        assert (low, high) == (0.0, a.cdf(1 / 256).interval()[1])
+    assert a.cdf(-1e-3).interval() == (0.0, 0.0)
+    ends, low, high = a.band()
+    assert (ends[0], low[0], high[0]) == (0.0, 0.0, high[1])
+    assert high[0] > 0.3
+    _, low, high = a.difference_band(b)
+    assert low[0] <= np.mean(ZEROS <= 0) - np.mean(GAMMA <= 0) <= high[0]
+    whole = Survey({"x": Number(0, 9, integers=True)}, 4.0).run({"x": np.repeat([0, 9], 500)}, rng=1)["x"]
+    assert whole.band()[2][0] == 0
+    assert whole.cdf(0).value > 0.3
+
+
 def test_what_cannot_be_compared_is_refused():
     a = answer_of(GAMMA)
     with pytest.raises(ValueError, match="same cells"):
@@ -446,7 +464,7 @@ def test_coverage_of_comparisons(first, second, n, epsilon):
         band.append(covers((low, high), function_of(x, ends) - function_of(y, ends)).all())
         rejected.append([two_sample(a, c).pvalue <= 0.05, two_sample(a, b).pvalue <= 0.05])
     for column in (*np.transpose(listed), band):
-        assert_coverage(np.sum(column), runs, 0.94, detects=0.64)
+        assert_coverage(np.sum(column), runs, 0.94, detects=0.63)
     same, different = np.mean(rejected, axis=0)
     assert same <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
     if first != second:
@@ -524,6 +542,6 @@ def test_a_difference_of_medians_is_found_with_the_planned_power():
             for side in (-1, 1)
         )
         found.append(b.quantile(0.5)._minus(a.quantile(0.5)).test().pvalue <= 0.05)
-    assert_coverage(np.sum(found), runs, 0.78, detects=0.41)
+    assert_coverage(np.sum(found), runs, 0.78, detects=0.37)
     needed = survey.plan(compare={"x": difference}, shares={"x": "normal"}).comparison.needed["x"]
     assert abs(needed - 10_000) < 1000
