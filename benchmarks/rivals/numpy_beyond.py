@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ldpfast import _coins
@@ -165,7 +167,8 @@ class NumpyPatterns:
 
 def numpy_rotated(mechanism: RotatedSigns, x: AnyArray) -> Task:
     """Return a call that privatizes the records of a round, adds the signs of rows, and inverts the rotation."""
-    size, block, signs = mechanism.report.size, 4096, mechanism.signs
+    report: Any = mechanism.report
+    size, block, signs = report.size, 4096, mechanism.signs
     words = signs_of_rotation(mechanism.rotation, size).view(np.uint8)
     first, second = 1 - 2 * np.unpackbits(words, bitorder="little").reshape(2, size).astype(np.float32)
     patterns, steps = NumpyPatterns(mechanism), np.arange(signs) * (block // signs)
@@ -192,6 +195,6 @@ def numpy_rotated(mechanism: RotatedSigns, x: AnyArray) -> Task:
         transform(state)
         state *= second
         transform(state)
-        return (state * first)[: mechanism.dim] * (mechanism.report.unit / size / len(x))
+        return np.asarray((state * first)[: mechanism.dim] * (report.unit / size / len(x)))
 
     return run

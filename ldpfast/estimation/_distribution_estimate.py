@@ -92,8 +92,8 @@ class NumberCells:
 
     def cell_of(self, points: Floats) -> AnyArray:
         """Return the cell of each point, as records of a mechanism: the middle one of NaN, the nearest of numbers outside."""
-        with np.errstate(over="ignore"):
-            place = np.asarray(points - self.lower)
+        with np.errstate(over="ignore", invalid="ignore"):  # of NaN that signals
+            place = np.asarray(np.subtract(points, self.lower, dtype=np.float64))
             if not self.integers:  # a number on the end of a cell belongs to the cell before it
                 place *= self.count / (self.upper - self.lower)
                 place -= ON_END

@@ -100,7 +100,7 @@ class Distribution(Problem[DistributionEstimate]):
         self._define(mechanism, domain, _cells=NumberCells(lower, upper, cells, integers))
 
     def _encode(self, records: AnyArray) -> AnyArray:
-        return self._cells.cell_of(np.asarray(records, np.float64))
+        return self._cells.cell_of(records)
 
     def _convert(self, raw: Estimate[Any]) -> DistributionEstimate:
         mechanism: Any = self.mechanism

@@ -29,7 +29,7 @@ def tilt_of(masses: Floats, values: Floats, n: int) -> float:
     high = 1 / largest
     while slope(high) < 0:
         high *= 2
-    return max(least, float(brentq(slope, 0.0, high, xtol=1e-300, rtol=1e-6)))
+    return max(least, float(brentq(slope, 0.0, high, xtol=1e-300, rtol=1e-6, maxiter=2000)))
 
 
 def _moments(tilted: Floats, rest: float, values: Floats, count: int) -> tuple[Floats, Floats] | None:
