@@ -13,6 +13,7 @@ import numpy as np
 MAX_PLAIN, MAX_FLIP = 12, 13  # questions of a view
 MAX_SYMBOLS = 1 << 16
 SHARES = 256  # of which `share` are plain views
+LEAST_EPSILON = 1e-9  # below, designs are compared at this one: doubles would lose the probabilities
 CLEAR = 1e-9  # relative gain for which a later candidate is taken, far above the rounding of an exponential
 
 
@@ -93,7 +94,7 @@ def view_design(sizes: tuple[int, ...], epsilon: float) -> ViewDesign:
     questions = len(sizes)
     if max(sizes) == 2:
         return pairs_design(questions, epsilon)
-    odds = math.exp(min(epsilon, 300.0))
+    odds = math.exp(min(max(epsilon, LEAST_EPSILON), 300.0))
     best, found = math.inf, ViewDesign(2, 0, SHARES)
     for plain in range(2, min(questions, MAX_PLAIN) + 1):
         design = ViewDesign(plain, 0, SHARES)

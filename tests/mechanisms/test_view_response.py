@@ -349,6 +349,13 @@ def test_the_design_for_other_numbers_of_answers(sizes, epsilon, plain):
     assert ViewResponse(sizes, epsilon).design == ViewDesign(plain, 0, 256)
 
 
+@each("epsilon", [5e-324, 1e-300, 1e-20, 60.0, 1e300])
+@each("sizes", [(5, 5), (2, 3, 7), (2, 2), (300, 200)])
+def test_an_epsilon_that_no_coin_can_certify_is_refused(sizes, epsilon):
+    with pytest.raises(ValueError, match=r"^epsilon must be within what exact coins can certify, got"):
+        ViewResponse(sizes, epsilon)
+
+
 def test_questions_that_do_not_fit_are_refused():
     with raises(TypeError, "sizes must be a sequence of integers, got int"):
         ViewResponse(4, 1.0)
