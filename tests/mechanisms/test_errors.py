@@ -218,7 +218,12 @@ def test_a_grid_that_doubles_cannot_represent_is_refused():
 def test_from_dict_rejects_what_describes_no_mechanism():
     with raises(TypeError, "data must be a dict, got list"):
         ldp.Mechanism.from_dict([])
-    kinds = {name for name in mechanisms.__all__ if name[0].isupper()} - {"Aggregator", "Mechanism", "Query"}
+    kinds = {name for name in mechanisms.__all__ if name[0].isupper()} - {
+        "Aggregator",
+        "Mechanism",
+        "Query",
+        "SecureSum",
+    }
     for name in (None, "Mechanism", "ResponseMechanism", "warner", ["Warner"]):
         message = error_message(ldp.Mechanism.from_dict, {"mechanism": name, "epsilon": 1.0})
         found = re.fullmatch(rf"data must name a mechanism, one of (.*), got {re.escape(repr(name))}", message)
