@@ -233,6 +233,7 @@ def moved(model, function, step=1e-6):
 EFFECTS = "answer ~ age + I(age**2) + age:female + C(region) * female + np.log(income) + C(party)"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weighted", [False, True])
 def test_marginal_effects_of_a_formula_are_finite_differences(weighted, monkeypatch):
     """Averages of the predictions for people whose age is a little larger, who all live in one region, and so on."""

@@ -99,6 +99,7 @@ def test_sharp_forms_are_at_most_the_published_ones(epsilon, tv):
     assert at == pytest.approx(tv, rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.long
 @each("epsilon", EPSILONS)
 def test_tensorized_bounds_hold_for_two_adaptive_channels(epsilon):
     """The second person's channel depends on the first report."""

@@ -25,6 +25,7 @@ from ..support.random_channels import (
 # Le Cam ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @each("epsilon", [0.3, 0.6, 2.0, 6.0])
 @each("n", [1, 2, 3])
 def test_le_cam_is_below_the_bayes_risk(epsilon, n):

@@ -126,7 +126,8 @@ def test_points_near_the_border_are_extended(given):
             assert min(map(abs, point)) > margin
 
 
-@pytest.mark.parametrize("dim", [1, *(pytest.param(dim, marks=pytest.mark.long) for dim in (2, 3))])
+@pytest.mark.long
+@pytest.mark.parametrize("dim", [1, 2, 3])
 def test_the_loss_of_ball_noise_is_at_most_the_distance(dim):
     """Frequencies of the cells around 0 for two totals at distance 1: their ratio is at most exp(1 / scale), in expectation.
 

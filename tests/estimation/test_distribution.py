@@ -146,6 +146,7 @@ def test_the_basis_is_orthonormal_and_its_penalties_are_those_of_third_differenc
 # Linear estimate ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.claim(
     "The limits of a distribution are for an estimate that is unbiased for every population.", "Estimates"
 )
