@@ -2,7 +2,7 @@
 
 Process times of one thread: of the client per coordinate, of the server per report, and per coordinate once per round. The
 server gets all reports in one call, which adds an array to the state. Errors are measured: n |error|^2 for equal unit vectors,
-relative to `PrivUnit`. FastProjUnit is that of Asi and others (2023) in NumPy, with own rows of a shared transform for every
+relative to `PrivUnit`. FastProjUnit (Asi and others, 2023) is written in NumPy, with own rows of a shared transform for every
 report: `PrivUnit` for 1024 rows, whose reports are numbers. Its guarantee, and that of `PrivUnit`, holds for real numbers only.
 """
 

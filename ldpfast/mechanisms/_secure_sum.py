@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,8 @@ from ..privacy import Guarantee, convert
 from ..reports import signs_of_rotation, size_of_rotation
 from ..results import Estimate, Normal
 from ._half_space import check_ball
+from ._ranked_signs import MAX_DIM
+from ._rotated_signs import MAX_ROTATION
 
 if TYPE_CHECKING:
     from .._random import RNGLike
@@ -28,8 +31,15 @@ LEAST_VARIANCE = 16  # of the noise of a client: a sum of such noise is nearly t
 MAX_VARIANCE = 1 << 48  # of the noise of a client
 HALF_RANGE = 1 << 31  # of a sum modulo 2^32
 FAR = 8  # standard deviations of a coordinate of the rotated vector, which is exceeded with a probability of e^-32
-MAX_DIM = 1 << 24
-MAX_ROTATION = (1 << 64) - 1
+
+
+@lru_cache(maxsize=4)
+def _first_signs(rotation: int, size: int) -> NDArray[np.int64]:
+    """Return the first random signs of a rotation, 1 and -1, which all records of a round share."""
+    packed = signs_of_rotation(rotation, size)[: size // 64]
+    signs = 1 - 2 * np.unpackbits(packed.view(np.uint8), bitorder="little").astype(np.int64)
+    signs.flags.writeable = False
+    return np.asarray(signs)
 
 
 @dataclass(frozen=True)
@@ -145,10 +155,16 @@ class SecureSum:
                 f"honest must be so few, and epsilon so large, that sums are below 2^31 steps, got {honest} and {epsilon:g}, "
                 f"whose sums could be {largest:.3g}"
             )
-        names = ("dim", "epsilon", "delta", "honest", "rotation", "rounds", "radius", "size", "variance", "guarantee")
-        guarantee = Guarantee("approximate", epsilon, delta)
-        values = (dim, epsilon, delta, honest, rotation, rounds, radius, size, variance, guarantee)
-        for name, value in zip(names, values, strict=True):
+        checked = {
+            "dim": dim,
+            "epsilon": epsilon,
+            "delta": delta,
+            "honest": honest,
+            "rotation": rotation,
+            "rounds": rounds,
+        }
+        derived = {"size": size, "variance": variance, "guarantee": Guarantee("approximate", epsilon, delta)}
+        for name, value in {**checked, "radius": radius, **derived}.items():
             object.__setattr__(self, name, value)
 
     def privatize(self, x: ArrayLike, *, clip: bool = False, rng: RNGLike = None) -> NDArray[np.uint32]:
@@ -212,7 +228,7 @@ class SecureSum:
         # is a number. So the bound on the length holds for all records.
         inside = np.fmin(np.fmax(record.astype(np.float64), -self.radius), self.radius)
         exact[: self.dim] = np.rint(inside * (2.0**bits / self.radius))
-        exact *= self._signs
+        exact *= _first_signs(self.rotation, self.size)
         walsh(exact)
         place = exact * (STEPS / (2.0**bits * math.sqrt(self.size)))
         uniform = (words.uint64(self.size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
@@ -222,13 +238,6 @@ class SecureSum:
         if square > longest**2:  # a record at the end of its tolerance, after errors of rounding
             steps = np.trunc(steps * (longest / math.sqrt(square) * (1 - 1e-9))).astype(np.int64)
         return steps
-
-    @property
-    def _signs(self) -> NDArray[np.int64]:
-        """Random signs of the rotation, the first ones of `signs_of_rotation`."""
-        packed = signs_of_rotation(self.rotation, self.size)[: self.size // 64]
-        ones = np.unpackbits(packed.view(np.uint8), bitorder="little")
-        return np.asarray(1 - 2 * ones.astype(np.int64))
 
     def estimate(self, total: AnyArray, n: int) -> Estimate[Floats]:
         """Return the mean of the records of a sum, with the error of the noise and the rounding.
@@ -265,7 +274,7 @@ class SecureSum:
         found = integers.astype(np.uint32).view(np.int32).astype(np.int64)
         walsh(found)
         unit = self.radius / STEPS
-        value = (self._signs * found)[: self.dim] * (unit / (math.sqrt(self.size) * n))
+        value = (_first_signs(self.rotation, self.size) * found)[: self.dim] * (unit / (math.sqrt(self.size) * n))
         stderr = np.full(self.dim, math.sqrt(self.total_variance(n) / self.dim))
         return Estimate(value, stderr, n, self.guarantee, None, Normal())
 

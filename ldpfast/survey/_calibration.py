@@ -19,9 +19,8 @@ CONVERGED = 1e-11  # largest difference of a margin, as a share
 LARGEST = 700.0  # exponent
 LEAST_SLOPE = 1e-9  # of a ratio at its bound, so that terms leave a plateau where all ratios of a value are at theirs
 
-Ratio = Callable[
-    [Floats], tuple[Floats, Floats, Floats]
-]  # the ratio to the weight of a start, its integral and its slope
+# The ratio to the weight of a start, its integral and its slope.
+Ratio = Callable[[Floats], tuple[Floats, Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)

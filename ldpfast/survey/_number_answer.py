@@ -173,7 +173,7 @@ class NumberAnswer(Answer):
         Parameters
         ----------
         low, high : float or array_like of float
-            Ends, low <= high. Arrays are broadcast. A low end below the interval counts all people up to `high`.
+            Ends, low <= high. Arrays are broadcast. A low end at or below that of the interval counts all people up to `high`.
 
         Returns
         -------

@@ -154,22 +154,7 @@ def calibrate(
     0.5
     """
     counts, method = _read(results), _check.choice("method", method, METHODS)
-    found = _read_margins(results, margins)
-    calibration = Calibration(
-        np.concatenate([np.eye(len(shares))[places] for shares, places in found], axis=1),
-        np.concatenate([shares for shares, _ in found]),
-        method,
-        read_bounds(method, bounds),
-    )
-    weights = calibration.shares(counts.n)
-    if weights is None:
-        raise ValueError(
-            "margins must be possible with the groups of the survey, got some that no weights agree with: join values of a "
-            "column that few people have" + (", or use wider bounds" if bounds is not None else "")
-        )
-    if (weights < 0).any():
-        warn("some groups have a negative weight: the methods 'raking' and 'logit' have none", DoubtfulWarning)
-    return _weighted(counts, GroupWeights(list(results), weights, counts.n, calibration))
+    return _calibrated(counts, results, margins, method, bounds)
 
 
 def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) -> SurveyResult:
@@ -221,7 +206,7 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
     >>> round(result["smokes"].value, 1)
     0.5
     """
-    _read(results)
+    counts = _read(results)
     if not isinstance(margins, Mapping):
         raise TypeError(f"margins must be a mapping, got {type(margins).__name__}")
     columns = _columns_of(results)
@@ -230,7 +215,29 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
             f"margins must be of the columns that divide the people, {', '.join(map(repr, columns))}, got "
             f"{', '.join(map(repr, margins)) or 'none'}"
         )
-    return calibrate(results, margins)
+    return _calibrated(counts, results, margins, "raking", None)
+
+
+def _calibrated(
+    counts: Counts, results: GroupedResults, margins: Any, method: str, bounds: tuple[float, float] | None
+) -> SurveyResult:
+    """Return what `calibrate` does, for the counts of the results."""
+    found = _read_margins(results, margins)
+    calibration = Calibration(
+        np.concatenate([np.eye(len(shares))[places] for shares, places in found], axis=1),
+        np.concatenate([shares for shares, _ in found]),
+        method,
+        read_bounds(method, bounds),
+    )
+    weights = calibration.shares(counts.n)
+    if weights is None:
+        raise ValueError(
+            "margins must be possible with the groups of the survey, got some that no weights agree with: join values of a "
+            "column that few people have" + (", or use wider bounds" if bounds is not None else "")
+        )
+    if (weights < 0).any():
+        warn("some groups have a negative weight: the methods 'raking' and 'logit' have none", DoubtfulWarning)
+    return _weighted(counts, GroupWeights(list(results), weights, counts.n, calibration))
 
 
 def _read_margins(results: GroupedResults, margins: Any) -> list[tuple[Floats, NDArray[np.intp]]]:
@@ -257,7 +264,8 @@ def _read_margins(results: GroupedResults, margins: Any) -> list[tuple[Floats, N
         different = list(dict.fromkeys(values))
         numbers = _numbers_of(f"margins[{key!r}]", given)
         shares, total = _shares_of(f"margins[{key!r}]", numbers, different)
-        found.append((shares, np.array([different.index(value) for value in values])))
+        places = {value: place for place, value in enumerate(different)}
+        found.append((shares, np.array([places[value] for value in values])))
         totals.append(total)
         taking_part = [value for value in different if numbers[value]]
         listed.append((axes, [value if isinstance(key, tuple) else (value,) for value in taking_part]))

@@ -309,7 +309,9 @@ def test_coverage_among_people_who_answered(name, n, epsilon):
         assert_coverage(np.sum(column), runs, 0.94, detects=0.63)
 
 
-@pytest.mark.claim("The table of variances of numbers in docs/survey.md is that of the estimates.", "Estimates")
+@pytest.mark.claim(
+    "The table of variances of numbers in docs/survey.md has the variances of the estimates.", "Estimates"
+)
 @each("epsilon", [0.5, 1.0, 2.0, 4.0])
 def test_the_table_of_variances_is_that_of_the_estimates(epsilon):
     text = (ROOT / "docs" / "survey.md").read_text().partition("<!-- variances of numbers -->")[2]
