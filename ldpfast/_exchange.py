@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,9 @@ import numpy as np
 from ._typing import AnyArray
 
 CPU = 1  # type of a device in DLPack
+ARRAY_MODULES = {
+    "jaxlib": "jax.numpy"
+}  # where `asarray` of a library is, if not in the package that has its class of arrays
 
 
 def is_foreign(values: Any) -> bool:
@@ -41,3 +47,21 @@ def _shared(values: Any) -> AnyArray:
     if str(getattr(values, "dtype", "")).endswith("bfloat16"):
         values = values.float() if hasattr(values, "float") else values.astype("float32")
     return np.asarray(values) if hasattr(values, "__array__") else np.from_dlpack(values)
+
+
+def maker(name: str, values: Any) -> Callable[[AnyArray], Any]:
+    """Return the function that copies an array of NumPy into one of the library and dtype of an array.
+
+    Raises
+    ------
+    TypeError
+        If its library has no function `asarray`.
+    """
+    if not is_foreign(values):
+        return partial(np.array, dtype=np.asarray(values).dtype)
+    package = type(values).__module__.partition(".")[0]
+    library = sys.modules.get(ARRAY_MODULES.get(package, package))
+    if not hasattr(library, "asarray"):
+        raise TypeError(f"{name} must be an array of NumPy, PyTorch or JAX, got {type(values).__name__} of {package}")
+    make, dtype = library.asarray, values.dtype  # type: ignore[union-attr]
+    return lambda array: make(array.copy(), dtype=dtype)

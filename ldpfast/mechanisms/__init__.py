@@ -16,6 +16,7 @@ from ._laplace import Laplace
 from ._laplace_one_hot import LaplaceOneHot
 from ._laplace_vector import LaplaceVector
 from ._law import Law as Law
+from ._layers import Layers
 from ._linf_ball import LinfBall
 from ._mechanism import Mechanism
 from ._priv_unit import PrivUnit
@@ -56,6 +57,7 @@ __all__ = [
     "Laplace",
     "LaplaceOneHot",
     "LaplaceVector",
+    "Layers",
     "LinfBall",
     "Mechanism",
     "PrivUnit",

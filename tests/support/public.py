@@ -182,6 +182,7 @@ def instances() -> list[Any]:
         *(problem.mechanism.domain for problem in problems),
         *estimates,
         *protocols,
+        mechanisms.Layers({"<b>": np.zeros(2)}),
         mechanisms.SecureSum(10, 4.0, delta=1e-6, honest=10, rotation=1),
         ldp.PersonKeys(bytes(32), [1, 2], question="q"),
         ldp.Query(0, binary),
