@@ -18,7 +18,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _exchange, _objects
 from ._typing import AnyArray
@@ -291,14 +291,26 @@ def invalid(
     return ValueError(f"{name} must be {what}; index {index} is {state} ({others}){more}")
 
 
-def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
-    """Return `out` as an array of the same memory, if reports can be written to it."""
+def precision(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return `dtype`, if it is float32 or float64."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
+    return found
+
+
+def output(out: Any, shape: tuple[int, ...], *dtypes: np.dtype[Any]) -> AnyArray:
+    """Return `out` as an array of the same memory, if results of one of these dtypes can be written to it."""
     target = _exchange.as_numpy("out", out) if _exchange.is_foreign(out) else out
     if not isinstance(target, np.ndarray):
         raise TypeError(f"out must be an ndarray, or an array on the CPU with __dlpack__, got {type(out).__name__}")
-    if target.shape != shape or target.dtype != dtype:
+    if target.shape != shape or target.dtype not in dtypes:
+        allowed = " or ".join(map(str, dtypes))
         raise ValueError(
-            f"out must have shape {shape} and dtype {dtype}, got shape {target.shape} and dtype {target.dtype}"
+            f"out must have shape {shape} and dtype {allowed}, got shape {target.shape} and dtype {target.dtype}"
         )
     if not target.flags.writeable:
         raise ValueError("out must be writeable, got a read-only array")

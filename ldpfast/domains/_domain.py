@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from .._core import ranges
 from .._typing import AnyArray
 from .._warnings import warn
 from ..results import ClippedWarning
@@ -27,8 +28,8 @@ class Clipped(NamedTuple):
         """Return the sums of both numbers."""
         return Clipped(self.missing + other.missing, self.outside + other.outside)
 
-    def warn(self, n: int) -> None:
-        """Warn if some of n records were clipped."""
+    def warn(self, n: int, what: str = "the estimate is") -> None:
+        """Warn if some of n records were clipped; `what` was made from them."""
         parts = [
             f"{count} of {n} records ({count / n:.2g} of all) {what}"
             for count, what in (
@@ -38,7 +39,7 @@ class Clipped(NamedTuple):
             if count
         ]
         if parts:
-            warn(", and ".join(parts) + ": the estimate is for the changed records", ClippedWarning)
+            warn(", and ".join(parts) + f": {what} for the changed records", ClippedWarning)
 
 
 class Domain(ABC):
@@ -127,6 +128,14 @@ class Domain(ABC):
             return Clipped()
         missing = _has_nan(records)
         return Clipped(int(missing.sum()), int((self.invalid(records) & ~missing).sum()))
+
+    def missing_vectors(self, records: AnyArray) -> int:
+        """Return how many vectors among results of `convert` have NaN; 0 if records are no vectors of numbers."""
+        if self.width is None or records.dtype.kind != "f":
+            return 0
+        if ranges.first_invalid_row(records, self.width, 0.0, np.inf) < 0:  # much faster
+            return 0
+        return int(_has_nan(records).sum())
 
     @abstractmethod
     def clip(self, records: AnyArray) -> AnyArray:

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from .. import _schema
+from .. import _check, _schema
 from .._typing import AnyArray, Floats
-from ..domains import Categories, Domain
+from ..domains import FLOAT32, FLOAT64, Categories, Domain
 from ..privacy import Channel, ReportLaw, TwoLevel, laws_of_rows
 from ..reports import Codes, Counted, Decoding, Format, Label, Question
 from ..results import AnyDebiasing, Estimate, MatrixDebiasing
@@ -209,27 +209,44 @@ class Mechanism(Question[Estimate[Any]]):
         """Size of one report in bits, without padding."""
         return self.report.bits
 
-    def decode(self, reports: ArrayLike) -> Floats:
+    def decode(self, reports: ArrayLike, *, dtype: DTypeLike = None, out: Any = None) -> Floats:
         """Return unbiased numbers from reports, one row per report.
 
         Parameters
         ----------
         reports : array_like
             Results of `privatize`.
+        dtype : {None, "float64", "float32"}, optional
+            Precision of the numbers. The default is that of `out`; without it, float32 for reports in float32, else float64.
+        out : ndarray, or array of another library on the CPU, optional
+            Array for the numbers, of their shape and of dtype float64 or float32.
 
         Returns
         -------
-        decoded : ndarray of float64, or of float32 for reports in float32; shape (n,) or (n, k) or (n, dim)
-            The expectation of a row is the record (one-hot for categories). The mean of the rows, in double precision, is
-            ``estimate(reports).value``. A single report gives one dimension less.
+        decoded : ndarray of float64 or float32, shape (n,) or (n, k) or (n, dim)
+            `out`, or a new array. The expectation of a row is the record (one-hot for categories). The mean of the rows, in
+            double precision, is ``estimate(reports).value``. A single report gives one dimension less.
 
         Raises
         ------
         TypeError, ValueError
-            If `reports` are not reports of this mechanism.
+            If `reports` are not reports of this mechanism, or `dtype` or `out` is not as above. `out` is not changed then.
+
+        Notes
+        -----
+        On all threads. Rows of seeded reports are much larger than the reports; `estimate` does not need them.
         """
-        decoded = self.report.decode(self.report.validate(reports), self.debiasing)
-        return decoded[0] if np.ndim(reports) == len(self.report.shape) else decoded
+        checked = self.report.validate(reports)
+        single = np.ndim(reports) == len(self.report.shape)
+        empty = self.report.decode(checked[:0], self.debiasing)
+        shape = empty.shape[1:] if single else (len(checked), *empty.shape[1:])
+        dtypes = (FLOAT64, FLOAT32) if dtype is None else (_check.precision(dtype),)
+        if out is None:
+            decoded = np.empty(shape, empty.dtype if dtype is None else dtypes[0])
+        else:
+            decoded = _check.output(out, shape, *dtypes)
+        self.report.decode_to(checked, self.debiasing, decoded[np.newaxis] if single else decoded)
+        return decoded[()] if out is None else out
 
     def variance(self, x: ArrayLike) -> Floats:
         """Return the exact variance of one decoded report of each record, per coordinate.

@@ -247,6 +247,24 @@ class RecordRecipe(Recipe):
         if is_personal(rng):
             require_one_index({"x": x, "persons": rng.given})
         records, single = self.domain.records(x)
+        if clip:
+            self._warn_missing_vectors(records)
+        return self._reports(records, single, rng, out, clip)
+
+    def _warn_missing_vectors(self, records: AnyArray) -> None:
+        """Warn if vectors have NaN: a gradient with NaN is a fault, which clipping would hide."""
+        domain, step = self.domain, self.piece_rows(records)
+
+        def count(start: int, stop: int) -> int:
+            pieces = (records[at : min(stop, at + step)] for at in range(start, stop, step))
+            return sum(domain.missing_vectors(domain.convert(piece)) for piece in pieces)
+
+        if domain.width is not None:
+            missing = sum(_threads.parallel_map(count, len(records), 1, records.size // 8))
+            Clipped(missing=missing).warn(len(records), "the reports are")
+
+    def _reports(self, records: AnyArray, single: bool, rng: RNGLike, out: AnyArray | None, clip: bool) -> AnyArray:
+        """Return the reports of results of ``domain.records``."""
         n = len(records)
         shape = self.report.shape
         personal = is_personal(rng)
@@ -300,7 +318,9 @@ class RecordRecipe(Recipe):
                 self.merge([counts.states[0][0]], [state])
             counts.n += len(records)
         else:
-            reports = self.privatize(x, rng, None, clip).reshape(len(records), *self.report.shape)
+            if is_personal(rng):
+                require_one_index({"x": x, "persons": rng.given})
+            reports = self._reports(records, False, rng, None, clip)
             self.tally_groups(counts, reports, by)
             clipped = self.clipped(records) if clip else Clipped()
         if clip:

@@ -74,6 +74,8 @@ class SingleRecord:
         elif form is VECTOR:
             if kind is not np.ndarray or x.shape != (self.domain.width,) or not self._can_read(x):
                 return None
+            if clip and self.domain.missing_vectors(x[np.newaxis]):  # there is a warning
+                return None
             record = x
         elif form is TEXT and kind is str:
             strings: Any = self.domain

@@ -17,6 +17,8 @@ from .._typing import AnyArray, Floats
 from ..privacy import Guarantee
 from ..results import AnyDebiasing, Binomial, Debiasing, Estimate, line_of, warn_outside
 
+DECODED_NUMBERS = 1 << 17  # that are decoded together
+
 
 @dataclass(frozen=True)
 class Decoding:
@@ -131,18 +133,21 @@ class Format(ABC):
             If a report is not valid.
         """
 
-        def tally(start: int, stop: int) -> AnyArray | None:
+        def tally(start: int, stop: int) -> AnyArray:
             state: AnyArray = self.new_state()
-            return state if self.tally_valid(reports[start:stop], state) else None
+            if not self.tally_valid(reports[start:stop], state):
+                self.require_valid(reports)
+            return state
 
-        states = _threads.parallel_map(tally, len(reports), 1, reports.nbytes // 16)
-        if any(state is None for state in states):
-            self.require_valid(reports)
-        total: AnyArray = self.new_state()
-        for state in states:
-            if state is not None:
-                self.merge(total, state)
+        states = _threads.parallel_map(tally, len(reports), 1, self.work_of(reports))
+        total, *others = states
+        for state in others:
+            self.merge(total, state)
         return total
+
+    def work_of(self, reports: AnyArray) -> int:
+        """Return the work to count or decode reports, in values of about half a nanosecond, which decides about threads."""
+        return reports.nbytes // 16
 
     @abstractmethod
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
@@ -180,6 +185,17 @@ class Format(ABC):
     @abstractmethod
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         """Return the unbiased numbers of valid reports, one row per report."""
+
+    def decode_to(self, reports: AnyArray, debiasing: AnyDebiasing | None, rows: AnyArray) -> None:
+        """Write the unbiased numbers of valid reports to `rows`, on all threads and with little memory besides."""
+        step = max(1, DECODED_NUMBERS * len(reports) // max(1, rows.size))
+
+        def write(start: int, stop: int) -> None:
+            for at in range(start, stop, step):
+                end = min(stop, at + step)
+                rows[at:end] = self.decode(reports[at:end], debiasing)
+
+        _threads.parallel_map(write, len(reports), 1, max(rows.size, self.work_of(reports)))
 
     @abstractmethod
     def invalidity(self, reports: AnyArray) -> str | None:
@@ -225,6 +241,8 @@ class Format(ABC):
         """Do as `validate`, but leave the values unchecked."""
         array = _check.array("reports", reports)
         wanted = self.dtype(array.dtype.newbyteorder("="))
+        if wanted == np.uint64 and array.dtype == np.int64:  # the same bits, for libraries without unsigned integers
+            array = array.view(np.uint64)
         if array.dtype.newbyteorder("=") != wanted:
             raise TypeError(f"reports must have dtype {wanted}, got dtype {array.dtype}")
         if array.ndim == len(self.shape):

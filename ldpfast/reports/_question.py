@@ -96,6 +96,11 @@ class Question(Described, ABC, Generic[Result]):
             If `x` or `out` has a wrong dtype or shape; if a record is outside the domain (NaN always is) and `clip` is
             false. `out` is not changed then.
 
+        Warns
+        -----
+        ClippedWarning
+            If vectors have NaN, and `clip` is true, with their number: a gradient with NaN is a fault of the model.
+
         Privacy
         -------
         Each report has the `guarantee`, exactly; see the class and docs/proofs.

@@ -17,6 +17,7 @@ from ..results import AnyDebiasing, Estimate, Normal
 from ._format import Decoding
 from ._frames import SeedAndSigns
 
+ROW_WORK = 4  # work for a sign of a report: about 2 ns
 BLOCK_ROWS = 4096  # rows of a block, among which a report has its own, and least number of rows of a rotation
 
 
@@ -87,13 +88,9 @@ class RotatedRows(SeedAndSigns):
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_rotated(reports, self.size.bit_length() - 1, self.signs, state)
 
-    def tallied(self, reports: AnyArray) -> AnyArray:
-        if len(reports) >= self.size:  # fewer take less time than a state for each thread
-            return super().tallied(reports)
-        state: AnyArray = self.new_state()
-        if not self.tally_valid(reports, state):
-            self.require_valid(reports)
-        return state
+    def work_of(self, reports: AnyArray) -> int:
+        work = len(reports) * self.signs * ROW_WORK
+        return work if work >= 8 * self.size else 0  # less takes less time than a state for each thread
 
     def _rotated_back(self, state: AnyArray, n: int) -> Floats:
         """Return the sum of the vectors of the reports in a state, which is changed, over n."""

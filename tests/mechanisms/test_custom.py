@@ -319,6 +319,7 @@ def test_invalid_reports_are_rejected(mechanism):
     assert aggregator.n == 0
 
 
+@pytest.mark.filterwarnings("ignore:.* had NaN:ldpfast.ClippedWarning")
 def test_invalid_records_are_rejected_or_clipped():
     circle, coordinate = CustomCircle(7, 1.5), CustomCoordinate(3, 1.0, 2.0)
     with raises(ValueError, "x must be integers in [0, k) with k=7; index 1 is outside (1 of 2 are)"):

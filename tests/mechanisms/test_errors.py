@@ -220,6 +220,7 @@ def test_from_dict_rejects_what_describes_no_mechanism():
         ldp.Mechanism.from_dict([])
     kinds = {name for name in mechanisms.__all__ if name[0].isupper()} - {
         "Aggregator",
+        "Layers",
         "Mechanism",
         "Query",
         "SecureSum",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 
 from ldpfast.mechanisms import Gradient, Query
 
@@ -47,6 +48,7 @@ def test_gradients_equal_the_reference(isa, family, features, column, norm, dtyp
 EXTREMES = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0.0, 0.3, -0.7]
 
 
+@pytest.mark.filterwarnings("ignore:.* had NaN:ldpfast.ClippedWarning")
 @each("dtype", [np.float32, np.float64])
 @each("norm", ["l2", "linf"])
 @each("family", ["logistic", "linear", "poisson"])

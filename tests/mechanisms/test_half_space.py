@@ -19,6 +19,7 @@ from ..support.keys import FIXED_KEY, SEED
 # The sign -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.* had NaN:ldpfast.ClippedWarning")
 @pytest.mark.claim(
     "The guarantees of `LinfBall` and `L2Ball` also hold for NaN and for infinite and huge records.",
     "Privacy of reports",

@@ -370,6 +370,7 @@ def test_intervals_cover_the_worst_population():
 # Input ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.* had NaN:ldpfast.ClippedWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_clip_projects_rows_and_maps_nan_to_the_center(dtype):
     """Powers of two keep the direction exactly, so the reports are those of the projected rows."""

@@ -185,6 +185,7 @@ ANY = st.floats(width=32) | st.sampled_from([np.nan, np.inf, -np.inf, 3e38, -3e3
 ANY_WIDE = st.floats() | st.sampled_from([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0])
 
 
+@pytest.mark.filterwarnings("ignore:.* had NaN:ldpfast.ClippedWarning")
 @pytest.mark.claim("Queries raise no error for a number, also not for NaN and infinities.", "Bad input")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.mechanism.domain.clips], ids=str)
 @given(st.data())
@@ -200,6 +201,7 @@ def test_every_number_is_accepted_and_every_answer_is_a_report(kind, data):
     assert np.isfinite(mechanism.decode(reports)).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* had NaN:ldpfast.ClippedWarning")
 @each("family, extra", [("logistic", None), ("linear", 0.5), ("poisson", 0.5)])
 @each("noise", ["half-space", "laplace"])
 @each("norm", ["l2", "linf"])

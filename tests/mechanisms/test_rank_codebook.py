@@ -430,6 +430,7 @@ def test_the_ends_of_the_parameters_are_allowed(isa):
         np.testing.assert_allclose(np.linalg.norm(mechanism.decode(reports), axis=1), mechanism.scale, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:.* had NaN:ldpfast.ClippedWarning")
 def test_rows_outside_the_ball_raise_or_are_clipped():
     mechanism = ldp.RankCodebook(3, 2.0, vectors=4)
     x = np.array([[2.0, 0, 0], [0, 0, 0.5]] * 20)

@@ -472,7 +472,7 @@ def test_invalid_reports_are_rejected():
     with raises(ValueError, "reports must have no ones after the 70 signs; row 2 has"):
         aggregator.update(reports)
     with pytest.raises(TypeError, match="reports must have dtype uint64"):
-        aggregator.update(reports.astype(np.int64))
+        aggregator.update(reports.astype(np.int32))
     with pytest.raises(ValueError, match="reports must have shape"):
         aggregator.update(reports[:, :2].copy())
     assert aggregator.n == 0

@@ -551,7 +551,7 @@ def test_invalid_reports_are_rejected():
     with raises(ValueError, "reports must have no ones after the 4 signs; row 2 has"):
         aggregator.update(reports)
     with pytest.raises(TypeError, match="reports must have dtype uint64"):
-        aggregator.update(reports.astype(np.int64))
+        aggregator.update(reports.astype(np.int32))
     assert aggregator.n == 0
 
 

@@ -105,7 +105,7 @@ def test_invalid_reports_are_rejected():
         with raises(ValueError, "reports must hold an index below 6; row 1 does not"):
             aggregator.update(np.array([5, 8 + index], np.uint64))
     with pytest.raises(TypeError, match="reports must have dtype uint64"):
-        aggregator.update(np.array([5], np.int64))
+        aggregator.update(np.array([5], np.int32))
     assert aggregator.n == 0
     assert aggregator.update(np.array([5, (1 << 64) - 8], np.uint64)).n == 2
 
