@@ -15,6 +15,7 @@ from ..mechanisms._bit_channel import BitChannel
 from ..mechanisms._channel_argument import labels_of_codes, mechanism_of
 from ..reports import Bits, aggregator_with
 from ..results import Estimate
+from ._noisy_sums import estimate_of_noisy_sums
 
 
 def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
@@ -79,28 +80,39 @@ def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
     return found
 
 
-def from_sums(sums: ArrayLike, n: int, design: Any) -> Estimate[Floats]:
+def from_sums(sums: ArrayLike, n: int, design: Any, *, noise_variance: float = 0.0) -> Estimate[Floats]:
     """Estimate the shares of categories from sums of reports, such as those of a secure aggregation.
 
     Parameters
     ----------
     sums : array_like of int, or numbers by label
-        Sum of all reports: how many have each code, or how many have a 1 in each bit. It must be exact, without noise. Labels
-        are as for `from_reports`; those of bits are 0, 1, ....
+        Sum of all reports: how many have each code, or how many have a 1 in each bit. Labels are as for `from_reports`; those
+        of bits are 0, 1, .... With noise they are numbers, which may be negative or larger than n, and none may be missing.
     n : int
         Number of reports.
     design : BitChannel, Mechanism, Design, privacy.Channel, or sequence of sequences of int, Fraction or float
         How the reports were made: `designs.BitChannel`, a mechanism whose reports are codes or bits, or as for `from_reports`.
+    noise_variance : float, default 0
+        Variance of the noise that the aggregators have added to each sum, >= 0: its total, if each of several adds some. It is
+        sigma^2 for normal noise, and 2 b^2 for Laplace noise of scale b. The default is for exact sums.
 
     Returns
     -------
     estimate : Estimate
-        Shares of the categories, without bias.
+        Shares of the categories, without bias. The guarantee is that of the reports; noise of aggregators can only add to it.
+        With noise, limits are normal: for normal noise, for that of several aggregators, or where it is small beside the
+        randomness of the reports. If the sums are those of codes, their total n is used.
 
     Raises
     ------
     TypeError, ValueError
-        If `sums` are not such integers of n reports; if `design` is none of these.
+        If `sums` are not such integers of n reports, or with noise not finite numbers; if `design` is none of these, or
+        `noise_variance` not a finite number >= 0.
+
+    Warns
+    -----
+    DoubtfulWarning
+        If a share is outside of [0, 1] by more than noise explains: negative sums were read as large integers, for instance.
 
     Privacy
     -------
@@ -112,7 +124,15 @@ def from_sums(sums: ArrayLike, n: int, design: Any) -> Estimate[Floats]:
     >>> from ldpfast.estimation import from_sums
     >>> from_sums([5500, 2750, 3250], 10_000, designs.BitChannel(3, own=0.75, other=0.25)).value.round(2).tolist()
     [0.6, 0.05, 0.15]
+    >>> noisy = from_sums([5480.3, 2771, 3262.5], 10_000, designs.BitChannel(3, own=0.75, other=0.25), noise_variance=400)
+    >>> noisy.stderr.round(4).tolist()
+    [0.0107, 0.0098, 0.0102]
     """
+    variance = _check.real("noise_variance", noise_variance)
+    if variance < 0:
+        raise ValueError(f"noise_variance must be >= 0, got {noise_variance!r}")
+    if variance:
+        return estimate_of_noisy_sums(sums, _check.people("n", n), design, variance)
     if isinstance(design, BitChannel):
         return design.estimate_sums(sums, n)
     if isinstance(design, Mechanism) and isinstance(design.report, Bits):
