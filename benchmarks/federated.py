@@ -1,5 +1,8 @@
 """Times, sizes and errors of one round of long vectors, as a table in Markdown: ``python -m benchmarks.federated [DIM ...]``.
 
+``python -m benchmarks.federated --rounds ROUNDS CLIENTS DIM`` measures whole rounds: every client privatizes an update of its
+own, the server decodes the mean with a new rotation and takes a step.
+
 Process times of one thread: of the client per coordinate, of the server per report, and per coordinate once per round. The
 server gets all reports in one call, which adds an array to the state. Errors are measured: n |error|^2 for equal unit vectors,
 relative to `PrivUnit`. FastProjUnit (Asi and others, 2023) is written in NumPy, with own rows of a shared transform for every
@@ -23,11 +26,12 @@ EPSILON, ROWS = 8.0, 1024
 
 
 class Times(NamedTuple):
-    """Seconds of the client and of the server for all reports, and of what the server does once; and the estimate."""
+    """Seconds of the client and of the server for all reports, and of what the server does once; bytes of a state; estimate."""
 
     client: float
     reports: float
     once: float
+    state: int
     value: Floats
 
 
@@ -40,7 +44,8 @@ def of_mechanism(mechanism: ldp.Mechanism, x: AnyArray) -> Times:
     aggregator = mechanism.aggregator().update(reports)
     added = time.process_time()
     value = aggregator.estimate().value
-    return Times(collected - start, added - collected, time.process_time() - added, value)
+    decoded = time.process_time()
+    return Times(collected - start, added - collected, decoded - added, len(aggregator.to_bytes()), value)
 
 
 def fast_projections(dim: int, x: AnyArray) -> Times:
@@ -66,7 +71,7 @@ def fast_projections(dim: int, x: AnyArray) -> Times:
     added = time.process_time()
     transform(state)
     value = (state * signs)[:dim] / np.sqrt(ROWS) / len(x)
-    return Times(collected - start, added - collected, time.process_time() - added, value)
+    return Times(collected - start, added - collected, time.process_time() - added, state.nbytes, value)
 
 
 def rows_of(dim: int) -> list[tuple[str, int, int, Callable[[AnyArray], Times]]]:
@@ -90,9 +95,9 @@ def rows_of(dim: int) -> list[tuple[str, int, int, Callable[[AnyArray], Times]]]
 def main(dims: list[int]) -> None:
     ldp.set_num_threads(1)
     print(
-        "| dim | procedure | bytes | client, ns per coordinate | server, us per report | once, ns per coordinate | error |"
+        "| dim | procedure | bytes of a report | client, ms | server, us per report | server once, ms | MB of a state | error |"
     )
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for dim in dims:
         best = ldp.PrivUnit(dim, EPSILON).scale ** 2 - 1
         for name, n, size, run in rows_of(dim):
@@ -101,11 +106,46 @@ def main(dims: list[int]) -> None:
             found = run(np.tile(x, (n, 1)))
             error = n * float(((found.value - x) ** 2).sum()) / best
             print(
-                f"| {dim:,} | {name} | {size:,} | {found.client / n / dim * 1e9:.2f} | {found.reports / n * 1e6:.3g} | "
-                f"{found.once / dim * 1e9:.1f} | {error:.3f} |",
+                f"| {dim:,} | {name} | {size:,} | {found.client / n * 1e3:.3g} | {found.reports / n * 1e6:.3g} | "
+                f"{found.once * 1e3:.3g} | {found.state / 1e6:.3g} | {error:.3f} |",
                 flush=True,
             )
 
 
+def run_rounds(rounds: int, clients: int, dim: int, together: int = 50) -> None:
+    """Find a point from noisy gradients of the squared distance to it, and print the times of clients, server and training."""
+    rng, spent = np.random.default_rng(1), {"training": 0.0, "clients": 0.0, "server": 0.0}
+    target, data = (
+        rng.standard_normal((rows, dim)).astype(np.float32) / np.float32(dim**0.5) for rows in (1, together)
+    )
+    model = np.zeros(dim)
+    updates, tail = np.empty((together, dim), np.float32), dict.fromkeys(("start", "end"), 0.0)
+    for number in range(rounds):
+        mechanism = ldp.RotatedSigns(dim, EPSILON, rotation=number)
+        aggregator = mechanism.aggregator()
+        for first in range(0, clients, together):
+            at = [time.process_time()]
+            np.multiply(data, np.float32(0.5), out=updates)
+            updates += target - model.astype(np.float32)
+            at.append(time.process_time())
+            reports = mechanism.privatize(updates[: clients - first], clip=True)
+            at.append(time.process_time())
+            aggregator.update(reports)
+            at.append(time.process_time())
+            for name, seconds in zip(spent, np.diff(at), strict=True):
+                spent[name] += float(seconds)
+        start = time.process_time()
+        model += 0.1 * aggregator.estimate().value
+        spent["server"] += time.process_time() - start
+        tail["end"] = float(np.linalg.norm(model - target))
+        tail["start"] = tail["start"] or tail["end"]
+    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in spent.items())
+    print(f"{rounds} rounds, {clients:,} clients, dim {dim:,}: {sum(spent.values()):.1f} s of process time ({times})")
+    print(f"distance to the best model: {tail['start']:.3f} after the first round, {tail['end']:.3f} after the last")
+
+
 if __name__ == "__main__":
-    main([int(dim) for dim in sys.argv[1:]] or [10**4, 10**5, 10**6])
+    if sys.argv[1:2] == ["--rounds"]:
+        run_rounds(*map(int, sys.argv[2:5]))
+    else:
+        main([int(dim) for dim in sys.argv[1:]] or [10**4, 10**5, 10**6])

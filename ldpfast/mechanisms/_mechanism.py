@@ -187,6 +187,20 @@ class Mechanism(Question[Estimate[Any]]):
         return self._recipe.worst_variance
 
     @property
+    def total_variance(self) -> float:
+        """Largest sum of the variances of all coordinates of a decoded vector, from noise and sampling, over all populations.
+
+        For vectors in a ball or a cube: n E|estimate - mean|^2 is at most this, in any population. In a ball it is the square
+        of `scale`, nearly so for `RotatedSigns`. `worst_variance` is that of one coordinate.
+
+        Raises
+        ------
+        TypeError
+            If the records are no vectors in a ball or a cube.
+        """
+        return self._recipe.total_variance
+
+    @property
     def two_level(self) -> TwoLevel | None:
         """The two levels of probability of the channel, from the integers of the coins; None unless there are two."""
         return self._recipe.two_level

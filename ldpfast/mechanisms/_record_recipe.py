@@ -16,7 +16,7 @@ from .._frames import Groups, read_by, require_one_index, whole_column
 from .._person_keys import PIECE_ROWS, QuestionKeys, is_personal, no_value, value_fields
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray, Floats
-from ..domains import FLOAT64, Categories, Clipped, Domain
+from ..domains import FLOAT64, Ball, Categories, Clipped, Domain
 from ..privacy import Guarantee, ReportLaw, TwoLevel
 from ..reports import Codes, Counted, Counts, Decoding, Format, Label, Recipe, StateLayout, _labeled_reports
 from ..results import AnyDebiasing, Estimate, line_of
@@ -187,6 +187,17 @@ class RecordRecipe(Recipe):
         if not isinstance(self.domain, Categories):
             raise NotImplementedError(f"{self.label.text} must have worst_variance")
         return worst_variance_of(self.variance(np.arange(self.domain.k)))
+
+    @cached_property
+    def total_variance(self) -> float:
+        """Largest sum of the variances of all coordinates of a decoded vector, over all populations."""
+        domain = self.domain
+        if not isinstance(domain, Ball):
+            raise TypeError(f"total_variance is for vectors in a ball or a cube, got {self.label.text}")
+        # Half of the worst population has the record x and half -x, so that the mean is 0: the center, or the longest vectors.
+        longest = np.zeros((2, domain.dim))
+        longest[1, : None if domain.norm == "linf" else 1] = domain.radius
+        return float((self.variance(longest) + longest**2).sum(axis=1).max())
 
     @cached_property
     def two_level(self) -> TwoLevel | None:
