@@ -266,12 +266,12 @@ class RecordRecipe(Recipe):
         """Warn if vectors have NaN: a gradient with NaN is a fault, which clipping would hide."""
         domain, step = self.domain, self.piece_rows(records)
 
-        def count(start: int, stop: int) -> int:
+        def missing_of(start: int, stop: int) -> int:
             pieces = (records[at : min(stop, at + step)] for at in range(start, stop, step))
             return sum(domain.missing_vectors(domain.convert(piece)) for piece in pieces)
 
         if domain.width is not None:
-            missing = sum(_threads.parallel_map(count, len(records), 1, records.size // 8))
+            missing = sum(_threads.parallel_map(missing_of, len(records), 1, records.size // 8))
             Clipped(missing=missing).warn(len(records), "the reports are")
 
     def _reports(self, records: AnyArray, single: bool, rng: RNGLike, out: AnyArray | None, clip: bool) -> AnyArray:

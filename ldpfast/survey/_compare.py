@@ -34,7 +34,8 @@ class SurveyComparison:
     Attributes
     ----------
     confidence : float
-        Confidence level of the intervals, which hold for all numbers at once (Bonferroni).
+        Confidence level of the intervals, which hold for all numbers at once (Bonferroni): those of primary questions for
+        all of their numbers.
     names : tuple
         Names of what is compared.
     differences : dict
@@ -43,6 +44,8 @@ class SurveyComparison:
         The answers that are compared, by the names of the group and of the question.
     apart : dict
         Labels that are not compared everywhere because some results do not have them, by the names of questions.
+    primary : tuple of str
+        Questions that were named as primary.
 
     Examples
     --------
@@ -61,13 +64,15 @@ class SurveyComparison:
     differences: dict[tuple[str, Hashable, Hashable], LabeledEstimate]
     answers: dict[tuple[Hashable, str], Estimate[Any]]
     apart: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    primary: tuple[str, ...] = ()
 
     @property
     def table(self) -> Table:
         """The differences, one row per number.
 
         Columns "question", "answer", "group", "reference", "difference", "stderr", "low", "high", "pvalue", "adjusted" (by
-        Holm's method, over all rows) and "n", the number of reports of both groups.
+        Holm's method, over all rows; over those of primary questions, for their rows) and "n", the number of reports of both
+        groups. With primary questions, "primary" tells which rows are theirs; they come first.
         """
         columns: dict[str, list[Any]] = {name: [] for name in ("question", "answer", "group", "reference")}
         numbers: dict[str, list[Any]] = {name: [] for name in ("difference", "stderr", "low", "high", "pvalue")}
@@ -83,24 +88,27 @@ class SurveyComparison:
             for column, part in zip(numbers.values(), parts, strict=True):
                 column += np.ravel(part).tolist()
             people += [found.n] * size
-        adjusted = holm(np.array(numbers["pvalue"])).tolist()
-        return Table({**columns, **numbers, "adjusted": adjusted, "n": people})
-
-    @cached_property
-    def _joined(self) -> Joined:
-        return Joined(list(self.differences.values()))
+        pvalues, are_primary = np.array(numbers["pvalue"]), np.isin(columns["question"], self.primary)
+        adjusted = holm(pvalues)
+        adjusted[are_primary] = holm(pvalues[are_primary])
+        table = {**columns, **numbers, "adjusted": adjusted.tolist(), "n": people}
+        return Table({**table, "primary": are_primary.tolist()} if self.primary else table)
 
     @cached_property
     def _limits(self) -> dict[tuple[str, Hashable, Hashable], tuple[Any, Any]]:
         """The limits of all differences, cut at the ends of their ranges."""
-        tail = (1 - self.confidence) / 2 / sum(np.size(found.value) for found in self.differences.values())
-        ends = zip(self.differences.items(), self._joined.limits(tail), strict=True)
-        return {key: found._bounds(limits) for (key, found), limits in ends}
+        limits = {}
+        for family in (self.differences, {key: one for key, one in self.differences.items() if key[0] in self.primary}):
+            if family:
+                tail = (1 - self.confidence) / 2 / sum(np.size(found.value) for found in family.values())
+                ends = Joined(list(family.values())).limits(tail)
+                limits |= {key: one._bounds(end) for (key, one), end in zip(family.items(), ends, strict=True)}
+        return limits
 
     @cached_property
     def _pvalues(self) -> dict[tuple[str, Hashable, Hashable], Floats]:
         """The p-values of all differences."""
-        return dict(zip(self.differences, self._joined.two_sided(), strict=True))
+        return dict(zip(self.differences, Joined(list(self.differences.values())).two_sided(), strict=True))
 
     def to_frame(self) -> Any:
         """Return `table` as a pandas DataFrame.
@@ -236,7 +244,8 @@ class SurveyComparison:
         return f"{100 * self.confidence:g} % simultaneous interval"
 
     def __repr__(self) -> str:
-        text = f"{self._interval_text()}s; adjusted: p-values by Holm's method over all rows"
+        rows = "all rows, or over those of primary questions" if self.primary else "all rows"
+        text = f"{self._interval_text()}s; adjusted: p-values by Holm's method over {rows}"
         return "\n".join([repr(self.table), text, *self._notes()])
 
     def _repr_html_(self) -> str:
@@ -244,7 +253,11 @@ class SurveyComparison:
 
 
 def compare(
-    results: Mapping[Any, Any], *, reference: Hashable | None = None, confidence: float = 0.95
+    results: Mapping[Any, Any],
+    *,
+    reference: Hashable | None = None,
+    confidence: float = 0.95,
+    primary: Sequence[str] = (),
 ) -> SurveyComparison:
     """Compare groups of people, waves or surveys: differences of all answers, with intervals and p-values.
 
@@ -258,6 +271,9 @@ def compare(
     confidence : float, default 0.95
         Confidence level of the intervals for all numbers of the comparison at once (Bonferroni), in (0, 1). That of a single
         difference is ``(a - b).interval()``.
+    primary : sequence of str, optional
+        The few questions that the study is about, which must be chosen before anybody looks at the results. Their intervals and
+        p-values are corrected for the numbers of these questions only, those of the others for all numbers.
 
     Returns
     -------
@@ -269,7 +285,8 @@ def compare(
     ------
     TypeError, ValueError
         If there are fewer than two results, or no question is common to all; if a question has other axes or another range in
-        one of them, or no label in common; if two are computed from the same reports; if `reference` is none of the names.
+        one of them, or no label in common; if two are computed from the same reports; if `reference` is none of the names, or
+        a primary question is not compared.
 
     Warns
     -----
@@ -323,6 +340,8 @@ def compare(
             "TextAnswer.shares of texts that you name",
             UserWarning,
         )
+    first = _primary(primary, questions)
+    questions = [*first, *(question for question in questions if question not in first)]
     if reference is None:
         pairs = list(zip(names[1:], names, strict=False))
     else:
@@ -335,7 +354,17 @@ def compare(
                 require_no_overlap(a, b)
             except ValueError as error:
                 raise ValueError(f"results {group!r} and {other!r}, question {question!r}: {error}") from None
-    return _comparison(answers, questions, pairs, confidence)
+    return _comparison(answers, questions, pairs, confidence, first)
+
+
+def _primary(names: Sequence[str], questions: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of primary questions, which must be compared."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise TypeError(f"primary must be a sequence of names of questions, got {type(names).__name__}")
+    for name in names:
+        if name not in questions:
+            raise ValueError(f"primary must be of the questions that are compared, {list(questions)}, got {name!r}")
+    return tuple(dict.fromkeys(names))
 
 
 def answers_with_trends(results: Mapping[Any, SurveyResult]) -> dict[Any, dict[str, Answer]]:
@@ -373,6 +402,7 @@ def _comparison(
     questions: Sequence[str],
     pairs: Sequence[tuple[Any, Any]],
     confidence: float,
+    primary: tuple[str, ...] = (),
 ) -> SurveyComparison:
     """Return the differences of answers to some questions between pairs of results."""
     differences = {}
@@ -389,7 +419,7 @@ def _comparison(
                 a, b = (selected(part, [_labels(part).index(label) for label in common]) for part in (a, b))
             differences[question, group, other] = a._minus(b)
     found = {(name, question): answers[name][question] for name in answers for question in questions}
-    return SurveyComparison(confidence, tuple(answers), differences, found, apart)
+    return SurveyComparison(confidence, tuple(answers), differences, found, apart, primary)
 
 
 def _labels(answer: Estimate[Any]) -> list[str]:

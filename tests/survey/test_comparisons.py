@@ -29,6 +29,7 @@ from ldpfast.survey import (
 )
 
 from ..support.cases import each
+from ..support.errors import raises
 from ..support.internals.survey import column_of, compared_shares
 from ..support.surveys import people, questions, shares_of
 
@@ -534,6 +535,46 @@ def test_the_family_of_a_comparison_has_its_level():
     for seed in range(150):
         false += min(compare(survey.run(frame, by="group", rng=seed)).table["adjusted"]) < 0.05
     assert false <= 150 * 0.05 + 4 * np.sqrt(150 * 0.05)
+
+
+def test_primary_questions_are_corrected_for_among_themselves():
+    frame = {**people(N), "group": np.array(["N", "S", "W"])[np.arange(N) % 3]}
+    results = Survey(questions(), 6.0).run(frame, by="group", rng=1)
+    names = list(results["N"])
+    plain, chosen = compare(results).table, compare(results, primary=[names[-1], names[1]])
+    table = chosen.table
+    assert chosen.primary == (names[-1], names[1])
+    assert list(dict.fromkeys(table["question"]))[:3] == [names[-1], names[1], names[0]]
+    are_primary = np.array(table["primary"])
+    assert are_primary.tolist() == [question in chosen.primary for question in table["question"]]
+    assert 0 < are_primary.sum() < len(table)
+    adjusted, pvalues = np.array(table["adjusted"]), np.array(table["pvalue"])
+    np.testing.assert_allclose(adjusted[are_primary], multipletests(pvalues[are_primary], method="holm")[1])
+    np.testing.assert_allclose(adjusted[~are_primary], multipletests(pvalues, method="holm")[1][~are_primary])
+    keys = ("question", "answer", "group")
+    before = {row[:3]: row[3:] for row in zip(*(plain[name] for name in (*keys, "low", "high")), strict=True)}
+    for *key, low, high, is_primary in zip(*(table[name] for name in (*keys, "low", "high", "primary")), strict=True):
+        width, old = high - low, np.subtract(*before[tuple(key)][::-1])
+        assert width < old or (width == old and (low, high) == (-1, 1)) if is_primary else width == old
+    alone = compare({name: {names[1]: result[names[1]]} for name, result in results.items()}).table
+    single = compare(results, primary=[names[1]]).table
+    assert [low for low, kind in zip(single["low"], single["primary"], strict=True) if kind] == alone["low"]
+    assert "primary questions" in repr(chosen)
+
+
+@each(
+    "primary, error, message",
+    [
+        ("a", TypeError, "primary must be a sequence of names of questions, got str"),
+        (3, TypeError, "primary must be a sequence of names of questions, got int"),
+        (["a", "x"], ValueError, "primary must be of the questions that are compared, ['a', 'b'], got 'x'"),
+    ],
+)
+def test_primary_questions_must_be_compared(primary, error, message):
+    survey = Survey({"a": YesNo(), "b": YesNo()}, 2.0)
+    results = {seed: survey.run({"a": [True] * 50, "b": [True] * 50}, rng=seed) for seed in (1, 2)}
+    with raises(error, message):
+        compare(results, primary=primary)
 
 
 def test_answers_to_a_revised_question_are_compared_by_the_labels_that_both_have(tmp_path):
