@@ -8,6 +8,7 @@ import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 from urllib.parse import parse_qs
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, generate_latest
@@ -28,7 +29,8 @@ from ._access import COOKIE, Tokens, session_of
 from ._loss import sentences
 from ._receiver import LOG, Receiver, UnavailableError
 from ._requests import KnownHosts, Worker, body_of
-from ._results import AbandonedError, ResultCache, Results, trend_plot
+from ._results import AbandonedError, ResultCache, arrow_of, csv_of, texts_of, trend_plot
+from ._series_results import SeriesResults
 from ._server_plan import ServerPlan, SurveyOccasion
 from ._store import Store
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
@@ -105,7 +107,7 @@ def create_app(
     ...     app = create_app(Survey({"smokes": YesNo(optional=True)}, 1.0), f"sqlite:///{folder}/reports.db")
     ...     app.state.store.close()
     >>> sorted({route.path for route in app.routes})[:3]
-    ['/', '/estimates', '/health']
+    ['/', '/comparison', '/estimates']
     """
     # The order matters: the database is opened and compared with the plan before routes exist, so that a server that answers
     # requests has all its counts.
@@ -140,6 +142,7 @@ def create_app(
         Route("/survey/{version}", server.survey),
         Route("/reports", server.reports, methods=["POST"]),
         Route("/estimates", server.reading(server.estimates)),
+        Route("/comparison", server.reading(server.comparison)),
         Route("/", server.page),
         Route("/login", server.login, methods=["POST"]),
         Route("/style.css", server.style),
@@ -271,22 +274,49 @@ class _Server:
 
     async def estimates(self, request: Request) -> Response:
         """Return the estimates as JSON, CSV or Arrow."""
-        by = request.query_params.get("by")
-        if by not in (None, "group"):
-            raise HTTPException(400, "by must be group")
-        grouped, accept = by is not None, request.headers.get("accept", "")
+        by, accept = _divided_by(request, None, "group", "wave", "round"), request.headers.get("accept", "")
 
-        def results() -> Results:
-            return self._results.of(self._occasion(request))
+        def columns(gone: threading.Event) -> tuple[dict[str, list[Any]], set[str]]:
+            if by in ("wave", "round"):
+                return self._series(by).columns(gone), texts_of(self.plan.current)
+            results = self._results.of(self._occasion(request))
+            return results.columns(by is not None, gone), texts_of(results.occasion.survey)
+
+        def described(gone: threading.Event) -> Any:
+            if by in ("wave", "round"):
+                return {f"{by}s": self._series(by).to_dict(gone)}
+            return self._results.of(self._occasion(request)).to_dict(by is not None, gone)
 
         if "text/csv" in accept:
-            text = await self._worker.compute(request, lambda gone: results().to_csv(grouped, gone))
+            text = await self._worker.compute(request, lambda gone: csv_of(*columns(gone)))
             return Response(text, media_type="text/csv", headers=HEADERS)
         if "application/vnd.apache.arrow.stream" in accept:
-            data = await self._worker.compute(request, lambda gone: results().to_arrow(grouped, gone))
+            data = await self._worker.compute(request, lambda gone: arrow_of(columns(gone)[0]))
             return Response(data, media_type="application/vnd.apache.arrow.stream", headers=HEADERS)
-        found = await self._worker.compute(request, lambda gone: results().to_dict(grouped, gone))
-        return JSONResponse(found, headers=HEADERS)
+        return JSONResponse(await self._worker.compute(request, described), headers=HEADERS)
+
+    def _series(self, unit: str) -> SeriesResults:
+        """Return the results of all waves or rounds that have reports."""
+        n = self.store.summary().n
+        found = [one for one in self.store.occasions() if one.unit == unit and n.get(one.fingerprint)]
+        if not found:
+            raise HTTPException(404, f"there is no {unit} with reports")
+        return SeriesResults(self._results, found)
+
+    async def comparison(self, request: Request) -> Response:
+        """Return the differences of groups or of waves as JSON."""
+        by = _divided_by(request, "group", "wave")
+        reference, primary = request.query_params.get("reference"), request.query_params.getlist("primary")
+
+        def rows(gone: threading.Event) -> list[dict[str, Any]]:
+            compared = self._series(by) if by == "wave" else self._results.of(self._occasion(request))
+            try:
+                return compared.compared(reference, primary, gone)
+            except ValueError as error:
+                raise HTTPException(400, str(error)) from None
+
+        found = await self._worker.compute(request, rows)
+        return JSONResponse({"by": by, "confidence": 0.95, "rows": found}, headers=HEADERS)
 
     async def page(self, request: Request) -> Response:
         """Return the page, or the one that asks for a token."""
@@ -383,6 +413,14 @@ def _described(survey: Survey, groups: Sequence[str]) -> tuple[bytes, str]:
     }
     body = json.dumps(data, ensure_ascii=False).encode()
     return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+def _divided_by(request: Request, *allowed: str | None) -> Any:
+    """Return by what the answers of a request are divided; None if it does not say so."""
+    by = request.query_params.get("by")
+    if by not in allowed:
+        raise HTTPException(400, f"by must be one of {', '.join(one for one in allowed if one)}")
+    return by
 
 
 def _number(text: str) -> int:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 from .._extras import optional
 from ..reports import Aggregator, Counted, recipe_of
 from ..results import SmallSampleWarning
-from ..survey import SurveyResult, compare
+from ..survey import Survey, SurveyResult, compare
 from ..survey._compare import answers_with_trends
 from ..survey._conclude import conclude
 from ..survey._survey_recipe import SurveyRecipe
@@ -166,34 +167,23 @@ class Results:
                 columns.setdefault("group", []).extend([label] * len(part.columns["n"]))
         return columns
 
-    def _texts(self) -> set[str]:
-        """Return the names of the questions that people answer with texts of their own."""
-        declared = recipe_of(self.occasion.survey).declared
-        return {name for name, column in declared.items() if column.encoding == "string"}
+    def compared(self, reference: str | None, primary: Sequence[str], gone: Event) -> list[dict[str, Any]]:
+        """Return the differences of the groups that have reports as types for JSON.
 
-    def to_csv(self, grouped: bool, gone: Event) -> str:
-        """Return the table of all answers as CSV. Texts of people are escaped, so that no spreadsheet computes them."""
-        columns = self.columns(grouped, gone)
-        texts = self._texts()
-        if columns:
-            pairs = zip(columns["question"], columns["answer"], strict=True)
-            columns["answer"] = [
-                f"'{answer}" if name in texts and answer.startswith(FORMULA) else answer for name, answer in pairs
-            ]
-        out = io.StringIO()
-        writer = csv.writer(out)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        return out.getvalue()
-
-    def to_arrow(self, grouped: bool, gone: Event) -> bytes:
-        """Return the table of all answers as a stream in the Arrow format."""
-        pa = optional("pyarrow", "files")
-        columns = {name: [*map(_arrow_cell, values)] for name, values in self.columns(grouped, gone).items()}
-        table, out = pa.table(columns), io.BytesIO()
-        with pa.ipc.new_stream(out, table.schema) as stream:
-            stream.write_table(table)
-        return out.getvalue()
+        Raises
+        ------
+        ValueError
+            If they cannot be compared (`survey.compare`).
+        AbandonedError
+            As for `by`.
+        """
+        found = {}
+        for label, counted in self._loaded().items():
+            if gone.is_set():
+                raise AbandonedError
+            if counted.n:
+                found[label] = _estimate(counted)[0]
+        return compared(found, reference, primary)
 
     def plot(self) -> bytes | None:
         """Return the answers of all people as SVG; None if there are no reports."""
@@ -201,6 +191,51 @@ class Results:
         if self._plot is None and result is not None:
             self._plot = _svg(result.plot())
         return self._plot
+
+
+def texts_of(survey: Survey) -> set[str]:
+    """Return the names of the questions that people answer with texts of their own."""
+    return {name for name, column in recipe_of(survey).declared.items() if column.encoding == "string"}
+
+
+def csv_of(columns: Mapping[str, Sequence[Any]], texts: set[str]) -> str:
+    """Return a table of answers as CSV. Answers to the questions `texts` are escaped, so that no spreadsheet computes them."""
+    shown = dict(columns)
+    if shown:
+        pairs = zip(columns["question"], columns["answer"], strict=True)
+        shown["answer"] = [
+            f"'{answer}" if name in texts and answer.startswith(FORMULA) else answer for name, answer in pairs
+        ]
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(shown)
+    writer.writerows(zip(*shown.values(), strict=True))
+    return out.getvalue()
+
+
+def arrow_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
+    """Return a table of answers as a stream in the Arrow format."""
+    pa = optional("pyarrow", "files")
+    table, out = pa.table({name: [*map(_arrow_cell, values)] for name, values in columns.items()}), io.BytesIO()
+    with pa.ipc.new_stream(out, table.schema) as stream:
+        stream.write_table(table)
+    return out.getvalue()
+
+
+def compared(
+    results: Mapping[str, SurveyResult], reference: str | None, primary: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the rows of a comparison as types for JSON, without warnings about small numbers of reports, which are there.
+
+    Raises
+    ------
+    ValueError
+        If they cannot be compared.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        columns = compare(results, reference=reference, primary=primary).table.columns
+    return [dict(zip(columns, map(_json_cell, row), strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 class ResultCache:
@@ -293,6 +328,10 @@ def _svg(figure: Any) -> bytes:
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
+
+
+def _json_cell(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _arrow_cell(value: Any) -> Any:

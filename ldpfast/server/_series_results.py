@@ -1,0 +1,71 @@
+"""The estimates of all waves or rounds of a survey together, and their comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Event
+from typing import Any
+
+from ._results import AbandonedError, ResultCache, Results, compared
+from ._server_plan import SurveyOccasion
+
+
+class SeriesResults:
+    """The answers of all people in all waves or rounds that have reports, also of several versions.
+
+    Parameters
+    ----------
+    cache : ResultCache
+    occasions : sequence of SurveyOccasion
+        Those that have reports, with waves or rounds, ascending.
+    """
+
+    def __init__(self, cache: ResultCache, occasions: Sequence[SurveyOccasion]) -> None:
+        self._cache, self._occasions = cache, occasions
+
+    def _each(self, gone: Event) -> list[Results]:
+        """Return the results of all occasions, which are computed one after the other.
+
+        Raises
+        ------
+        AbandonedError
+            If `gone` is set before all are computed.
+        """
+        found = []
+        for occasion in self._occasions:
+            if gone.is_set():
+                raise AbandonedError
+            results = self._cache.of(occasion)
+            results.answers()
+            self._cache.release()  # the counts of all waves together can be large
+            found.append(results)
+        return found
+
+    def to_dict(self, gone: Event) -> list[dict[str, Any]]:
+        """Return everything as types for JSON, one entry for each version of each wave or round."""
+        return [results.to_dict(False, gone) for results in self._each(gone)]
+
+    def columns(self, gone: Event) -> dict[str, list[Any]]:
+        """Return a table of all answers, with columns of waves or rounds, and of versions."""
+        columns: dict[str, list[Any]] = {}
+        for results in self._each(gone):
+            part, occasion = results.columns(False, gone), results.occasion
+            rows = len(next(iter(part.values()), ()))
+            ends = {occasion.unit: [occasion.number] * rows, "version": [occasion.survey.revision] * rows}
+            for name, values in {**ends, **part}.items():
+                columns.setdefault(name, []).extend(values)
+        return columns
+
+    def compared(self, reference: str | None, primary: Sequence[str], gone: Event) -> list[dict[str, Any]]:
+        """Return the differences of waves as types for JSON, of the newest version of each, whose names are their numbers.
+
+        Raises
+        ------
+        ValueError
+            If people answer in several of them, or they cannot be compared (`survey.compare`).
+        """
+        survey = self._occasions[-1].survey
+        if self._occasions[-1].unit != "wave" or survey.turns > 1:
+            raise ValueError("the same people answer in several of them, so that their differences have other errors")
+        newest = {str(results.occasion.number): results.result() for results in self._each(gone)}
+        return compared({name: result for name, result in newest.items() if result is not None}, reference, primary)

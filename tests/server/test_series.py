@@ -1,0 +1,147 @@
+"""All waves of a series at once as JSON, CSV and Arrow, and comparisons of waves and of groups."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import pyarrow as pa
+import pytest
+
+from ldpfast.survey import Choice, Repeated, Survey, YesNo, compare
+
+from ..support.cases import each
+from ..support.server import READER
+from .test_app import post, served
+
+ASKED = {"smokes": YesNo(optional=True), "work": Choice(["office", "home", "both"], optional=True)}
+SERIES = Survey(ASKED, 4.0, series="habits", waves=3)
+PEOPLE = 240
+
+
+def answered(wave, i):
+    return {"smokes": (i + wave) % 4 == 0, "work": ["office", "home", "both"][i % (wave + 1)]}
+
+
+def sent(client, survey, wave, people=range(PEOPLE), group=None):
+    one = survey.in_wave(wave)
+    clients = {i: one.client(bytes(32), i) for i in people}
+    reports = [asked.report(answered(wave, i)) for i, asked in clients.items() if asked.is_turn()]
+    assert post(client, reports, group).json()["accepted"] == len(reports)
+    return one.aggregator().update([report.message for report in reports])
+
+
+@pytest.fixture
+def three_waves(tmp_path):
+    with served(tmp_path, SERIES, waves=[1, 2, 3]) as client:
+        yield client, {wave: sent(client, SERIES, wave) for wave in (1, 2)}
+
+
+def test_all_waves_with_reports_are_read_at_once(three_waves):
+    client, counted = three_waves
+    found = client.get("/estimates?by=wave", headers=READER).json()["waves"]
+    assert [(one["wave"], one["revision"], one["n"]) for one in found] == [(w, 1, counted[w].n) for w in (1, 2)]
+    assert found == [client.get(f"/estimates?wave={w}", headers=READER).json() for w in (1, 2)]
+
+
+def test_tables_of_all_waves_have_a_column_of_waves(three_waves):
+    client, counted = three_waves
+    text = client.get("/estimates?by=wave", headers={**READER, "accept": "text/csv"}).text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    kind = "application/vnd.apache.arrow.stream"
+    data = client.get("/estimates?by=wave", headers={**READER, "accept": kind}).content
+    assert [
+        {name: str(value) for name, value in row.items()} for row in pa.ipc.open_stream(data).read_all().to_pylist()
+    ] == rows
+    for wave in (1, 2):
+        table = counted[wave].estimate().table()
+        own = [row for row in rows if row["wave"] == str(wave)]
+        assert [row["answer"] for row in own] == list(map(str, table["answer"]))
+        assert [float(row["estimate"]) for row in own] == table["estimate"]
+        assert {row["version"] for row in own} == {"1"}
+
+
+def test_versions_of_a_wave_are_entries_of_their_own(tmp_path):
+    later = SERIES.revise(add={"drinks": YesNo(optional=True)})
+    with served(tmp_path, [SERIES, later], waves=[1]) as client:
+        sent(client, SERIES, 1, range(120))
+        sent(client, later, 1, range(120, 240))
+        found = client.get("/estimates?by=wave", headers=READER).json()["waves"]
+    assert [(one["wave"], one["revision"]) for one in found] == [(1, 1), (1, 2)]
+
+
+def test_rounds_are_read_at_once(tmp_path):
+    repeated = Repeated(Survey(ASKED, 3.0), round=1.0, rounds=3)
+    rounds = [repeated.in_round(number) for number in (0, 1)]
+    with served(tmp_path, rounds) as client:
+        for one in rounds:
+            reports = [one.client(bytes(32), i).report({"smokes": True, "work": "home"}) for i in range(50)]
+            assert post(client, reports).json()["accepted"] == 50
+        found = client.get("/estimates?by=round", headers=READER).json()["rounds"]
+        assert [(one["round"], one["n"]) for one in found] == [(0, 50), (1, 50)]
+        assert client.get("/estimates?by=wave", headers=READER).status_code == 404
+        assert client.get("/comparison?by=wave", headers=READER).status_code == 404
+
+
+def same_rows(rows, comparison):
+    table = comparison.table
+    expected = [
+        dict(zip(table.columns, map(shown, row), strict=True)) for row in zip(*table.columns.values(), strict=True)
+    ]
+    assert rows == expected
+
+
+def shown(value):
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@each("query, options", [("", {}), ("&reference=1&primary=work", {"reference": "1", "primary": ["work"]})])
+def test_waves_are_compared(three_waves, query, options):
+    client, counted = three_waves
+    found = client.get(f"/comparison?by=wave{query}", headers=READER).json()
+    assert (found["by"], found["confidence"]) == ("wave", 0.95)
+    same_rows(found["rows"], compare({str(wave): one.estimate() for wave, one in counted.items()}, **options))
+
+
+def test_groups_are_compared(tmp_path):
+    with served(tmp_path, SERIES, waves=[1], groups=["A", "B", "empty"]) as client:
+        counted = {
+            label: sent(client, SERIES, 1, range(start, start + 300), label) for label, start in (("A", 0), ("B", 300))
+        }
+        found = client.get("/comparison?by=group&reference=A", headers=READER).json()
+    same_rows(found["rows"], compare({label: one.estimate() for label, one in counted.items()}, reference="A"))
+
+
+@each(
+    "query, status, error",
+    [
+        ("", 400, "by must be one of group, wave"),
+        ("?by=round", 400, "by must be one of group, wave"),
+        ("?by=wave&reference=9", 400, "reference must be one of '1', '2', got '9'"),
+        ("?by=wave&primary=x", 400, "primary must be of the questions that are compared, ['smokes', 'work'], got 'x'"),
+        ("?by=group", 400, "results must be at least 2, got 0"),
+        ("?by=group&wave=7", 404, "there is no such wave, round or version"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(three_waves, query, status, error):
+    response = three_waves[0].get(f"/comparison{query}", headers=READER)
+    assert (response.status_code, response.json()["error"]) == (status, error)
+
+
+def test_waves_of_the_same_people_are_not_compared(tmp_path):
+    panel = Survey(ASKED, 4.0, series="panel", waves=4, turns=2)
+    with served(tmp_path, panel, waves=[1, 2]) as client:
+        for wave in (1, 2):
+            sent(client, panel, wave)
+        response = client.get("/comparison?by=wave", headers=READER)
+    assert response.status_code == 400
+    assert response.json()["error"].startswith("the same people answer in several of them")
+
+
+def test_reading_needs_a_token(three_waves):
+    assert three_waves[0].get("/comparison?by=wave").status_code == 401
+    assert (
+        three_waves[0].get("/estimates?by=week", headers=READER).json()["error"]
+        == "by must be one of group, wave, round"
+    )
