@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -143,7 +144,7 @@ class SurveyLayout:
         """Whether the answers of groups are computed at once: those to texts and sets of options are not."""
         return not any(column.row_bytes for column in self.declared.values())
 
-    @property
+    @cached_property
     def sizes(self) -> list[int]:
         """Bytes of a report to each asked question."""
         return [mechanism.report.nbytes for mechanism in self.mechanisms]

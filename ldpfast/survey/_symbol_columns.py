@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,12 @@ class SymbolColumn(QuestionColumn):
         return _symbols(name, Symbols(self, clip), values)
 
     def read_cell(self, value: Any) -> Column:
-        symbols = Symbols(self, clip=True)
+        symbols = self._symbols_of_cells
         return Column("uint32", np.array([symbols.of(value)], np.uint32), None, 0, 1, 0, symbols.identity)
+
+    @cached_property
+    def _symbols_of_cells(self) -> Symbols:
+        return Symbols(self, clip=True)
 
     def faults(
         self, column: Column, first: int, n: int, *, clip: bool = False
@@ -72,7 +77,7 @@ class Symbols:
         self.other = self.missing if clip and question.optional else UNDECLARED
         self.describe = question.describe
 
-    @property
+    @cached_property
     def identity(self) -> NDArray[np.uint32]:
         """Table in which every symbol of a valid cell is its own."""
         return np.array([*range(len(self.cells) + 1), self.missing], np.uint32)
