@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,12 +140,12 @@ class Series:
         description = {"series": name or "", "epsilon": epsilon, "answers": answers, **waves}
         return cls(panel, description, None if panel is None or wave is None else panel.checked(wave), rounds)
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """Digest of the series."""
         return _schema.digest(self.description)
 
-    @property
+    @cached_property
     def promise(self) -> bytes:
         """Digest of the series and of its rounds, to which a ledger belongs."""
         return self.digest if self.rounds is None else _schema.digest({**self.description, **self.rounds.described()})
@@ -161,7 +162,7 @@ class Series:
             return self.rounds.rounds
         return 1 if self.panel is None else None if self.panel.open_ended else self.panel.turns
 
-    @property
+    @cached_property
     def coins(self) -> bytes:
         """Digest on which the coins and the choice of questions depend: of the series and the wave, if there are waves."""
         return self.digest if self.wave is None else _schema.digest({**self.description, "wave": self.wave})

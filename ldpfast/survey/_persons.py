@@ -49,6 +49,9 @@ def person_answers(
     for q, item in enumerate(recipe.items):
         mechanism = recipe.mechanisms[q]
         rows = np.flatnonzero(asked[:, q])
+        if not len(rows):  # most questions, for one person
+            reports.append(np.zeros((0, mechanism.report.nbytes), np.uint8))
+            continue
         responder = recipe.coins[q].responder(keys, item.name, persons.take(rows))
         places = recipe.places[q]
         made = np.zeros((len(rows), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
