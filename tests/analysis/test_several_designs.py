@@ -1,4 +1,4 @@
-"""Regressions of people with a design each: the package GLMMRR of R, SciPy, direct answers, and mistakes."""
+"""Regressions of people with a design each: a published table, the package GLMMRR of R, SciPy, direct answers, and mistakes."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_coefficients_are_those_of_the_package_glmmrr_of_r():
     assert model.guarantee.epsilon == math.inf
 
 
-def own_maximum(data, x, weights):
+def own_maximum(data, x, weights, asked=ASKED):
     """Return the maximum of the likelihood from the probabilities of each person's design."""
-    tables = [(1.0, 0.0) if design is None else tuple(map(float, design.probabilities)) for design in ASKED.values()]
+    tables = [(1.0, 0.0) if design is None else tuple(map(float, design.probabilities)) for design in asked.values()]
     p, q = np.array(tables)[data["mode"]].T
     hits, w = data["said"] == 1, weights / weights.mean()
 
@@ -67,6 +67,66 @@ def own_maximum(data, x, weights):
 
     found = minimize(loss, np.zeros(x.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-9})
     return found.x, -found.fun
+
+
+# Answers no and yes of honest players, then of cheaters, to questions about not voting, shoplifting and tax evasion, for each
+# design: M. Hoeglinger, B. Jann, "More is not always better", PLOS ONE, 2018, roll-a-six game, as in the package GLMMRR of R.
+DICE_GAME = {
+    designs.crosswise(0.1594625): [(224, 315, 14, 22), (260, 288, 22, 14), (156, 371, 7, 24)],
+    designs.crosswise(0.1971293): [(117, 155, 6, 8), (245, 283, 19, 14), (172, 375, 8, 30)],
+    designs.crosswise(0.1974625): [(113, 149, 10, 9), (0, 0, 0, 0), (0, 0, 0, 0)],
+    designs.forced_response("1/6", "1/12"): [(429, 299, 19, 21), (353, 376, 14, 26), (538, 193, 29, 11)],
+    designs.unrelated_question(0.778, 0.49): [(118, 71, 6, 4), (83, 99, 4, 7), (133, 51, 8, 1)],
+    designs.unrelated_question(0.778, 0.493): [(112, 73, 7, 4), (80, 107, 3, 5), (128, 55, 8, 3)],
+    designs.unrelated_question(0.778, 0.495): [(107, 68, 6, 5), (91, 94, 4, 4), (139, 53, 9, 0)],
+    designs.unrelated_question(0.778, 0.521): [(125, 63, 4, 3), (82, 103, 5, 7), (138, 39, 9, 1)],
+    None: [(251, 111, 12, 5), (204, 160, 8, 9), (323, 41, 14, 3)],
+}
+QUESTIONS = ("non voting", "shoplifting", "tax evasion")
+KINDS = ("crosswise", "crosswise", "crosswise", "forced", *("unrelated",) * 4, "direct")
+
+
+def players():
+    """Return one row for each answer of the dice game."""
+    cells = [
+        {
+            "mode": mode,
+            "asked": kind,
+            "question": question,
+            "cheater": cheater,
+            "said": said,
+            "people": row[2 * cheater + said],
+        }
+        for mode, (kind, rows) in enumerate(zip(KINDS, DICE_GAME.values(), strict=True))
+        for question, row in zip(QUESTIONS, rows, strict=True)
+        for cheater in (0, 1)
+        for said in (0, 1)
+    ]
+    frame = pd.DataFrame(cells)
+    return frame.loc[frame.index.repeat(frame["people"])].reset_index(drop=True)
+
+
+def test_the_published_table_of_four_ways_to_ask_is_reproduced():
+    """R Journal 2021-104: crosswise, forced response, unrelated and direct questions in one logit.
+
+    The printed coefficients are those of software that stops slightly before the maximum.
+    """
+    data, asked = players(), dict(enumerate(DICE_GAME))
+    formula = 'said ~ C(asked, contr.treatment("direct")) * cheater + question'
+    model = analysis.RandomizedLogit(asked).fit(formula, data, design="mode")
+    assert model.n == 9208
+    assert [name.partition("[")[2][:7] or name for name in model.names[:7]] == [
+        *("const", "T.cross", "T.force", "T.unrel", "cheater", "T.shopl", "T.tax e")
+    ]
+    printed = [-0.87793, 0.26976, 0.11554, 0.39283, 0.23951, 0.61299, -1.01421, -0.04895, 0.32900, -0.30170]
+    np.testing.assert_allclose(model.params, printed, atol=1e-4)
+    assert round(-2 * model.llf) == 11797  # the printed deviance
+    main = [data["asked"] == kind for kind in ("crosswise", "forced", "unrelated")]
+    columns = [*main, data["cheater"], data["question"] == "shoplifting", data["question"] == "tax evasion"]
+    x = np.column_stack([np.ones(9208), *columns, *(column * data["cheater"] for column in main)]).astype(float)
+    params, llf = own_maximum(data, x, np.ones(9208), asked)
+    np.testing.assert_allclose(model.params, params, atol=1e-6)
+    assert model.llf == pytest.approx(llf, abs=1e-8)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
