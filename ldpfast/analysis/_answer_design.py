@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from ..designs import DIRECT, Design, groups_of_designs, least_private
 from ..mechanisms import decoding_of
 from ..mechanisms._channel_argument import codes_of, mechanism_of
 from ._likelihood import Likelihood
+from ._maximum import maximum
 from ._rows import Rows
 
 PART = 1 << 18  # reports that are read together
@@ -60,6 +61,24 @@ class AnswerDesign:
         """Unbiased estimates of the categories from every code, shape (codes, k)."""
         return decoding_of(self._mechanism)
 
+    cov_types: ClassVar[tuple[str, ...]] = ("nonrobust", "linearized", "HC1", "HC3")  # of a model of the answers
+
+    def own_likelihood(self, rows: Rows, given: Mapping[str, Any]) -> Any:
+        """Return the likelihood of a model of the answers, from what is given of each person.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `likelihood`; if an attention question is given.
+        """
+        return self.joint_likelihood(rows, given)
+
+    def joint_likelihood(self, rows: Rows, given: Mapping[str, Any]) -> Likelihood:
+        """Return the likelihood of all answers of a person together, as `own_likelihood`."""
+        if given["attention"] is not None:
+            raise TypeError("attention must be None unless the model has p_attention")
+        return self.likelihood(rows, given["reports"], given["weights"], given["design"])
+
     def likelihood(self, rows: Rows, reports: ArrayLike, weights: ArrayLike | None, chosen: Any = None) -> Likelihood:
         """Return the likelihood of the reports of people, whose design is `chosen` if there are several.
 
@@ -88,7 +107,7 @@ class AnswerDesign:
             found[part] = codes_of(given[part], self._design, self._mechanism)
         return found
 
-    def start_of_shares(self, likelihood: Likelihood) -> Floats:
+    def start_of_shares(self, likelihood: Any) -> Floats:
         """Return coefficients with the estimated shares of the categories for all people."""
         counts = np.zeros(likelihood.table.shape[1])
         for part in likelihood.rows.parts():
@@ -99,7 +118,13 @@ class AnswerDesign:
             start[:, 0] = np.log(shares[1:] / shares[0])
         return start
 
-    def start_of_squares(self, likelihood: Likelihood) -> Floats:
+    def first_fit(self, likelihood: Likelihood) -> Floats:
+        """Return coefficients without an outcome, where a search with one starts."""
+        start = self.start_of_shares(likelihood)
+        found = maximum(likelihood, start)
+        return start if found is None else found[0]
+
+    def start_of_squares(self, likelihood: Any) -> Floats:
         """Return coefficients from least squares on the decoded reports."""
         size, k = len(likelihood.rows.names), len(self.table)
         decoding = self.decoding

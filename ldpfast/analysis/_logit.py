@@ -12,8 +12,9 @@ from .. import _check
 from .._labels import require_one_index
 from .._typing import Floats
 from ..designs import Design, Sample, read_clusters
-from ..results import SHARES, Estimate, TestResult
+from ..results import SHARES, Estimate, LabeledEstimate, TestResult
 from ._answer_design import answer_design
+from ._attention import ATTENTIVE, AttentionDesign, AttentionLikelihood
 from ._likelihood import Likelihood
 from ._maximum import MAX_STDERR, maximum
 from ._model import Regression, people_of, read_cov_type, robust_covariance
@@ -38,6 +39,9 @@ class RandomizedLogit(Regression):
         How the reports were made, as for `estimation.from_reports`. Or designs by the values of a column that names the design
         of each person, such as ``{"die": designs.forced_response("1/6", "1/6"), "direct": None}``, where None is a direct
         question.
+    p_attention : float, Fraction or str, optional
+        For a crosswise design: share of yes to the innocuous part of an attention question, as for
+        `designs.crosswise_with_attention`. Some people may answer at random then.
     intercept : bool, default True
         Whether a column of ones, named const, is put before those of X.
 
@@ -51,6 +55,8 @@ class RandomizedLogit(Regression):
         Their covariance matrix.
     llf : float
         Log-likelihood at the maximum.
+    attention : LabeledEstimate
+        With `p_attention`, the coefficients of the log-odds to be attentive, for the same covariates.
     n : int
         Number of people.
     categories : tuple
@@ -68,10 +74,16 @@ class RandomizedLogit(Regression):
     observed information; with `weights` or `clusters` from the sandwich estimator, with t quantiles for limits. Time is a few
     passes over the rows, memory beyond the data is constant.
 
+    With an attention question the likelihoods of the answers to both questions are multiplied [3]_, though these are related:
+    standard errors come from the sandwich estimator, and there is no `llf`. Without covariates it is the estimate of
+    `designs.crosswise_with_attention`.
+
     References
     ----------
     .. [1] A. Scheers, C. M. Dayton, "Covariate randomized response models", JASA, 1988.
     .. [2] G. Blair, K. Imai, Y.-Y. Zhou, "Design and analysis of the randomized response technique", JASA, 2015.
+    .. [3] Y. Atsusaka, R. T. Stevenson, "A bias-corrected estimator for the crosswise model with inattentive respondents",
+       Political Analysis, 2023.
 
     Examples
     --------
@@ -89,10 +101,12 @@ class RandomizedLogit(Regression):
     """
 
     llf: float
+    attention: LabeledEstimate
 
-    def __init__(self, design: Any, *, intercept: bool = True) -> None:
+    def __init__(self, design: Any, *, p_attention: Any = None, intercept: bool = True) -> None:
         self.design, self.intercept = design, _check.flag("intercept", intercept)
-        self._answers = answer_design(design)
+        self.p_attention = p_attention
+        self._answers = answer_design(design) if p_attention is None else AttentionDesign(design, p_attention)
         self.guarantee, self.categories = self._answers.guarantee, self._answers.categories
 
     def fit(
@@ -105,6 +119,7 @@ class RandomizedLogit(Regression):
         clusters: Any = None,
         cov_type: str | None = None,
         design: Any = None,
+        attention: Any = None,
     ) -> Self:
         """Fit the model to a formula and a data frame, or to covariates and reports.
 
@@ -131,6 +146,8 @@ class RandomizedLogit(Regression):
         design : array_like, shape (n,), or str, optional
             The key of the design of each person, if the model has a mapping of designs. With a formula, a text is the name of a
             column.
+        attention : array_like, shape (n,), or str, optional
+            Answers to the attention question, if the model has `p_attention`. With a formula, a text is the name of a column.
 
         Returns
         -------
@@ -176,13 +193,13 @@ class RandomizedLogit(Regression):
         >>> difference.value > 0, difference.test().pvalue < 0.001
         (True, True)
         """
-        people: dict[str, Any] = {"weights": weights, "clusters": clusters, "design": design}
+        people: dict[str, Any] = {"weights": weights, "clusters": clusters, "design": design, "attention": attention}
         if isinstance(X, str):
             study = study_of_formula(X, reports, data, self.intercept, people, "reports")
         else:
             study = study_of_arrays(X, data, self.intercept, {"reports": reports, **people}, ("reports",))
         rows, given = study.rows, study.given
-        likelihood = self._answers.likelihood(rows, given["reports"], given["weights"], given["design"])
+        likelihood = self._answers.own_likelihood(rows, given)
         least = (len(self.categories) - 1) * len(rows.names) + 1
         numbers = read_clusters(given["clusters"], len(rows), least, likelihood.weights)
         sample = Sample.of(len(rows), likelihood.weights, numbers)
@@ -192,28 +209,36 @@ class RandomizedLogit(Regression):
         # The likelihood is maximized for standardized columns. Weights or clusters replace the inverse of the information by a
         # sandwich; coefficients and covariance then return to the units of the columns.
         params, bread, llf = self._maximum(likelihood, names)
-        kind = read_cov_type(
-            cov_type, "nonrobust", ("nonrobust", "linearized", "HC1", "HC3"), given["weights"], numbers
-        )
+        allowed = self._answers.cov_types
+        kind = read_cov_type(cov_type, allowed[0], allowed, given["weights"], numbers)
         scores = likelihood.jackknifed_scores(params, bread) if kind == "HC3" else likelihood.scores(params)
         cov, freedom = robust_covariance(kind, bread, scores, numbers, sample, len(rows.names))
         self.cov_type, self._freedom = kind, freedom
         units = standard.to_units
-        self.names = names
-        self.llf = llf - likelihood.constant
         self.n = sample.n
         whole = np.kron(np.eye(len(params)), units)
-        self.params, self.cov = params @ units.T, np.asarray(whole @ cov @ whole.T, np.float64)
-        if len(params) == 1:
-            self.params = self.params[0]
+        values, covariance = params @ units.T, np.asarray(whole @ cov @ whole.T, np.float64)
+        self._people = people_of(likelihood.codes)
+        if isinstance(likelihood, AttentionLikelihood):
+            # The first row of coefficients is the model; those of attention are a result of their own.
+            columns = len(rows.names)
+            self.attention = self._labeled(values[1], covariance[columns:, columns:], rows.names, "attention")
+            params, cov, names = params[:1], cov[:columns, :columns], rows.names
+            values, covariance = values[:1], covariance[:columns, :columns]
+            likelihood = likelihood.of_the_attribute
+        else:
+            self.llf = llf - likelihood.constant
+        self.names, self.cov = names, covariance
+        self.params = values[0] if len(values) == 1 else values
         self._likelihood = likelihood
         self._rows = standard
         self._standard = (params, cov)
-        self._people = people_of(likelihood.codes)
         self._learn(study, likelihood.weights)
         return self
 
-    def _maximum(self, likelihood: Likelihood, names: tuple[str, ...]) -> tuple[Floats, Floats, float]:
+    def _maximum(
+        self, likelihood: Likelihood | AttentionLikelihood, names: tuple[str, ...]
+    ) -> tuple[Floats, Floats, float]:
         """Return the coefficients with the largest likelihood, the inverse of the information, and the log-likelihood.
 
         Raises
@@ -245,6 +270,10 @@ class RandomizedLogit(Regression):
                 + "a share may be 0 or 1, or a covariate may separate the answers. Use fewer covariates or more people"
             )
         name = names[int(np.argmax(size))]
+        if name.startswith(ATTENTIVE):
+            raise ValueError(
+                message + "the share of attentive people is estimated as 0 or 1. If it is 1, leave out p_attention"
+            )
         if name.endswith(CONST):
             raise ValueError(message + "the share of a category is estimated as 0 or 1")
         raise ValueError(message + f"column {name!r} separates the answers. Leave it out, or ask more people")
@@ -306,6 +335,8 @@ class RandomizedLogit(Regression):
     def _notes(self) -> list[str]:
         design = repr(self.design) if isinstance(self.design, Design) else f"epsilon = {self.guarantee.epsilon:.6g}"
         odds = f"log-odds of {', '.join(map(str, self.categories[1:]))} against {self.categories[0]}"
+        if self.p_attention is not None:
+            return [f"attention question with p_attention = {self.p_attention}, {design}", odds]
         return [f"log-likelihood = {self.llf:.2f}, {design}", odds]
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
@@ -436,6 +467,8 @@ class RandomizedLogit(Regression):
             raise ValueError(
                 "restricted must be fitted to the same reports by the same design, with fewer of the same columns"
             )
+        if any(part.p_attention is not None for part in (self, restricted)):
+            raise ValueError("restricted and the model must have no attention question for a test of likelihoods")
         if not all(part._weights is None and part.cov_type != "cluster" for part in (self, restricted)):
             raise ValueError("restricted and the model must have no weights and no clusters for a test of likelihoods")
         columns = [

@@ -79,6 +79,15 @@ class Mixture:
         classes, columns = self.answers.shape
         return self.coefficients + self.linear + classes * columns
 
+    @property
+    def effects(self) -> Floats:
+        """Effects of the categories of the answer but the first: each has one of its own."""
+        return np.eye(self.answers.shape[0])
+
+    def of_kinds(self, params: Floats) -> Floats:
+        """Return the coefficients of these categories, which are the parameters."""
+        return params
+
     def sums(self, params: Floats, *, observed: bool) -> LikelihoodSums:
         """Return the log-likelihood and its derivatives; unless `observed`, the information of known answers."""
         rows = self.answers.rows

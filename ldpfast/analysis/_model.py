@@ -153,6 +153,7 @@ class Regression(ABC):
             "llf",
             "sigma",
             "answers",
+            "attention",
             "controls",
             "coefficients",
             "_columns",
@@ -166,7 +167,7 @@ class Regression(ABC):
             "pvalues",
             "aic",
             "bic",
-        ) and not ("params" in self.__dict__ and name in ("llf", "aic", "bic", "sigma", "answers")):
+        ) and not ("params" in self.__dict__ and name in ("llf", "aic", "bic", "sigma", "answers", "attention")):
             raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -232,6 +233,12 @@ class Regression(ABC):
     def _rule_of_functions(self) -> IntervalRule:
         """Return the rule for limits of functions of the coefficients: with the fewest degrees of freedom of these."""
         return self._rule(np.min(self._freedom))
+
+    def _labeled(self, values: Floats, cov: Floats, names: tuple[str, ...], what: str) -> LabeledEstimate:
+        """Return coefficients of another part of the model, which are not `params`."""
+        fields: Any = {"labels": names, "quantity": f"coefficient of {what}", "_people": self._people}
+        stderr = np.sqrt(np.diag(cov))
+        return LabeledEstimate(values, stderr, self.n, self.guarantee, cov, self._rule_of_functions(), **fields)
 
     def interval(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """Return limits of the coefficients: normal ones, or by t quantiles if the standard errors are robust.

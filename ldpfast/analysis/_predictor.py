@@ -15,10 +15,11 @@ from .._typing import AnyArray, Floats
 from ..designs import Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate
 from ._answer_design import answer_design
+from ._attention import AttentionDesign, AttentionMixture
 from ._binary_means import shares_of, slope_of
 from ._least_squares import least_squares
 from ._likelihood import Likelihood
-from ._maximum import best_maximum, maximum
+from ._maximum import best_maximum
 from ._mixture import Mixture
 from ._model import Regression, freedom_of, people_of, read_cov_type, robust_covariance
 from ._prediction import MarginalEffects
@@ -44,6 +45,8 @@ class RandomizedPredictor(Regression):
         Model of the outcome. "linear": least squares, for errors of any distribution. "normal": maximum likelihood with normal
         errors of the same variance for all people, with smaller standard errors if that is so, and a large bias if not.
         "logit": maximum likelihood for an outcome of 0 and 1.
+    p_attention : float, Fraction or str, optional
+        As for `RandomizedLogit`, for the families "normal" and "logit".
     intercept : bool, default True
         Whether a column of ones, named const, is put before those of X.
 
@@ -56,6 +59,8 @@ class RandomizedPredictor(Regression):
         These coefficients and their covariance matrix.
     answers : LabeledEstimate
         For maximum likelihood, the coefficients of the model of the true answer, a multinomial logit on the same covariates.
+    attention : LabeledEstimate
+        With `p_attention`, the coefficients of the log-odds to be attentive.
     sigma : float
         Standard deviation of the errors of a "normal" model.
     llf : float
@@ -82,9 +87,15 @@ class RandomizedPredictor(Regression):
     the observed information; with `weights` or `clusters` from the sandwich estimator. A regression on the reports themselves
     finds an effect that is too small.
 
+    With an attention question the likelihood is that of both answers and the outcome [2]_. People who are not attentive are
+    taken to answer both questions at random, independently; attention may depend on the covariates, and does not change the
+    outcome.
+
     References
     ----------
     .. [1] G. Blair, K. Imai, Y.-Y. Zhou, "Design and analysis of the randomized response technique", JASA, 2015, section 5.
+    .. [2] Y. Atsusaka, R. T. Stevenson, "A bias-corrected estimator for the crosswise model with inattentive respondents",
+       Political Analysis, 2023.
 
     Examples
     --------
@@ -103,12 +114,16 @@ class RandomizedPredictor(Regression):
 
     llf: float
     answers: LabeledEstimate
+    attention: LabeledEstimate
     sigma: float
 
-    def __init__(self, design: Any, family: str = "linear", *, intercept: bool = True) -> None:
+    def __init__(self, design: Any, family: str = "linear", *, p_attention: Any = None, intercept: bool = True) -> None:
         self.design, self.intercept = design, _check.flag("intercept", intercept)
         self.family = _check.choice("family", family, FAMILIES)
-        self._answers = answer_design(design)
+        self.p_attention = p_attention
+        if p_attention is not None and family == "linear":
+            raise ValueError('family must be "normal" or "logit" with an attention question, got "linear"')
+        self._answers = answer_design(design) if p_attention is None else AttentionDesign(design, p_attention)
         self.guarantee, self.categories = self._answers.guarantee, self._answers.categories
 
     def fit(
@@ -123,12 +138,13 @@ class RandomizedPredictor(Regression):
         clusters: Any = None,
         cov_type: str | None = None,
         design: Any = None,
+        attention: Any = None,
     ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X, reports, data, weights, clusters, design
+        X, reports, data, weights, clusters, design, attention
             As for `RandomizedLogit.fit`. A formula has the outcome before ~, such as ``"trust ~ age + female"`` or
             ``"log(income) ~ age"``, and known covariates after it.
         outcome : array_like, shape (n,)
@@ -147,13 +163,12 @@ class RandomizedPredictor(Regression):
         TypeError, ValueError
             As for `RandomizedLogit.fit`; if `outcome` does not have one finite number per row, or does not vary.
         """
-        study = self._study(
-            X, reports, outcome, data, answer, {"weights": weights, "clusters": clusters, "design": design}
-        )
+        people = {"weights": weights, "clusters": clusters, "design": design, "attention": attention}
+        study = self._study(X, reports, outcome, data, answer, people)
         rows, weights = study.rows, study.given["weights"]
-        likelihood = self._answers.likelihood(rows, study.given["reports"], weights, study.given["design"])
+        likelihood = self._answers.joint_likelihood(rows, study.given)
         y, center, unit = self._outcome(study.given["outcome"], len(rows), rows.intercept)
-        classes, columns = likelihood.shape
+        classes, columns = len(self.categories) - 1, len(rows.names)
         numbers = read_clusters(study.given["clusters"], len(rows), columns + classes + 1, likelihood.weights)
         sample = Sample.of(len(rows), likelihood.weights, numbers)
         # The likelihood is maximized for standardized rows and outcomes; `own` is the linear map of the parameters back to the
@@ -170,7 +185,9 @@ class RandomizedPredictor(Regression):
             self._learn(study, likelihood.weights)
             return self
         linear = self.family == "normal"
-        mixture = Mixture(likelihood, (y - center) / unit, linear)
+        mixture: Mixture | AttentionMixture = Mixture(likelihood, (y - center) / unit, linear)
+        if isinstance(mixture, Mixture) and self.p_attention is not None:
+            mixture = AttentionMixture(mixture)
         params, sums = best_maximum(mixture, self._starts(mixture), NO_MAXIMUM)
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
         self.names = names
@@ -180,7 +197,7 @@ class RandomizedPredictor(Regression):
         own = np.eye(params.size)  # from standardized rows and outcomes to their units
         outcomes, first = slice(mixture.coefficients), mixture.coefficients + linear
         own[:columns, :columns] = standard.to_units
-        own[first:, first:] = np.kron(np.eye(classes), standard.to_units)
+        own[first:, first:] = np.kron(np.eye((params.size - first) // columns), standard.to_units)
         own[outcomes] *= unit
         values, whole = own @ params, np.asarray(own @ cov @ own.T, np.float64)
         if rows.intercept:
@@ -190,16 +207,12 @@ class RandomizedPredictor(Regression):
             self.sigma = float(np.exp(params[first - 1]) * unit)
         self.n, total = sample.n, len(rows) if likelihood.weights is None else float(likelihood.weights.sum())
         self.llf = sums.value - total * float(np.log(unit)) - likelihood.constant
-        part = whole[first:, first:]
         self._people = people_of(likelihood.codes)
-        fields: Any = {
-            "_people": self._people,
-            "labels": self._answers.coefficient_names(rows.names),
-            "quantity": "coefficient of the answer",
-        }
-        self.answers = LabeledEstimate(
-            values[first:], np.sqrt(np.diag(part)), self.n, self.guarantee, part, self._rule_of_functions(), **fields
-        )
+        last = first + classes * columns
+        labels = self._answers.coefficient_names(rows.names)[: classes * columns]
+        self.answers = self._labeled(values[first:last], whole[first:last, first:last], labels, "the answer")
+        if self.p_attention is not None:
+            self.attention = self._labeled(values[last:], whole[last:, last:], rows.names, "attention")
         standardized = params[outcomes] * unit
         standardized[0] += center if rows.intercept else 0.0
         self._rows, self._standard = standard, (standardized, cov[outcomes, outcomes] * unit**2)
@@ -261,17 +274,16 @@ class RandomizedPredictor(Regression):
             raise ValueError(f"outcome must not be the same for all people, got {y[0]:g}")
         return y, center, unit
 
-    def _starts(self, mixture: Mixture) -> Iterator[Floats]:
+    def _starts(self, mixture: Mixture | AttentionMixture) -> Iterator[Floats]:
         """Yield parameters with an effect of the answer as in a regression on its expectation, and with none."""
         answers = mixture.answers
-        gamma = self._answers.start_of_shares(answers)
-        fitted = maximum(answers, gamma)
-        gamma = gamma if fitted is None else fitted[0]
+        gamma = self._answers.first_fit(answers)
         blocks = []
         for part in answers.rows.parts():
             x = answers.rows.block(part)
-            joint = answers.shares(x, gamma) * answers.table[:, answers.codes[part]].T
-            blocks.append(np.column_stack([x, (joint / joint.sum(axis=1, keepdims=True))[:, 1:]]))
+            joint = answers.shares(x, mixture.of_kinds(gamma)) * answers.table[:, answers.codes[part]].T
+            posterior = (joint / joint.sum(axis=1, keepdims=True))[:, 1:]
+            blocks.append(np.column_stack([x, posterior @ mixture.effects]))
         expected = np.concatenate(blocks)
         for columns in (expected, expected[:, : answers.shape[1]]):
             slopes = np.linalg.lstsq(columns, mixture.outcome, rcond=None)[0]
@@ -430,7 +442,8 @@ class RandomizedPredictor(Regression):
         return value, slopes
 
     def _parameters(self) -> int:
-        return len(self.params) + len(self.answers.labels) + (self.family == "normal")
+        attention = 0 if self.p_attention is None else len(self.attention.labels)
+        return len(self.params) + len(self.answers.labels) + attention + (self.family == "normal")
 
     def _notes(self) -> list[str]:
         spread = f", sigma = {self.sigma:.6g}" if self.family == "normal" else ""
