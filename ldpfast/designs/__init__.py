@@ -23,10 +23,12 @@ from ._clusters import read_clusters as read_clusters
 from ._design import Design as Design
 from ._list_experiment import ListDesign as ListDesign
 from ._list_experiment import list_experiment
-from ._two_samples import unrelated_question_two_samples
+from ._two_samples import TwoGroupEstimate as TwoGroupEstimate
+from ._two_samples import cheating_detection, stochastic_lie_detector, unrelated_question_two_samples
 
 __all__ = [
     "BitChannel",
+    "cheating_detection",
     "crosswise",
     "crosswise_with_attention",
     "forced_response",
@@ -34,6 +36,7 @@ __all__ = [
     "list_experiment",
     "mangat",
     "prevalence",
+    "stochastic_lie_detector",
     "triangular",
     "unrelated_question",
     "unrelated_question_two_samples",
