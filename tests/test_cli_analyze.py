@@ -75,6 +75,39 @@ def test_numbers_are_those_of_python(capsys, csv, people):
     )
 
 
+def test_an_attention_question_corrects_prevalences_and_the_model(capsys, people, tmp_path):
+    people = people.copy()
+    attentive, rng = np.arange(3000) % 5 > 0, np.random.default_rng(2)
+    people.loc[~attentive, "answer"] = rng.choice(["same", "different"], 600)
+    people["check"] = np.where(rng.random(3000) < np.where(attentive, 0.85, 0.5), "same", "different")
+    path = str(tmp_path / "data.csv")
+    people.to_csv(path, index=False)
+    asked = [*FIRST, "--attention", "check", "--p-attention", "0.15"]
+    found = run(
+        capsys, path, *asked, "--formula", "age", "--weights", "weight", "--clusters", "village", "--by", "region"
+    )
+    weights, villages = people["weight"].to_numpy(), people["village"].to_numpy()
+    given = {"p": 0.25, "p_attention": 0.15}
+    for value in ("N", "S", "W"):
+        part = people["region"].to_numpy() == value
+        expected = designs.crosswise_with_attention(
+            people["answer"][part], people["check"][part], **given, weights=weights[part], clusters=villages[part]
+        )
+        shown = found["prevalences"][f"prevalence, region = {value}"]
+        assert shown["estimate"] == pytest.approx(expected.value)
+        assert shown["interval"] == pytest.approx(expected.interval())
+    model = analysis.RandomizedLogit(DESIGN, p_attention=0.15)
+    model.fit("answer ~ age", people, attention="check", weights="weight", clusters="village")
+    np.testing.assert_allclose(found["coefficients"]["estimate"], model.params, rtol=1e-6)
+    np.testing.assert_allclose(found["attention"]["estimate"], model.attention.value, rtol=1e-6)
+    assert main(["analyze", path, *asked, "--formula", "age"]) == 0
+    assert "log-odds to be attentive" in capsys.readouterr().out
+    assert "must be given together" in error_line(capsys, "analyze", path, *asked[:-2])
+    other = ["--outcome", "answer", "--design", "warner:0.7", *asked[-4:]]
+    assert "--attention must be left out unless" in error_line(capsys, "analyze", path, *other)
+    assert "the attention question 'check'" in error_line(capsys, "analyze", path, *asked, "--formula", "check")
+
+
 def test_the_text_holds_the_tables(capsys, csv):
     assert main(["analyze", csv, *FIRST, "--formula", "age"]) == 0
     text = capsys.readouterr().out

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import ldpfast as ldp
-from ldpfast import analysis, bounds, central, estimation, privacy, reports, survey
+from ldpfast import analysis, bounds, central, designs, estimation, privacy, reports, survey
 
 from .support.cases import each
 from .support.public import WITHOUT_INSTANCES, instances, public_objects, result_classes
@@ -106,6 +106,7 @@ def test_all_results_have_tables():
         analysis.RegressionSummary,
         bounds.Bound,
         bounds.Comparison,
+        designs.DesignReport,
         privacy.Channel,
         survey.SurveyPlan,
         survey.SurveyComparison,

@@ -34,7 +34,12 @@ MODULES = (
 RESULTS: dict[str, tuple[str, ...]] = {
     "ldpfast.mechanisms.Mechanism": ("ldpfast.reports.Question", "ldpfast.domains.Domain", "ldpfast.reports.Format"),
     "ldpfast.mechanisms.Aggregator": ("ldpfast.reports.GroupedAggregator", "ldpfast.reports.GroupedResults"),
-    "ldpfast.designs.warner": ("ldpfast.designs.Design",),
+    "ldpfast.designs.warner": (
+        "ldpfast.designs.Design",
+        "ldpfast.designs.DesignReport",
+        "ldpfast.designs.SensitivityBounds",
+    ),
+    "ldpfast.designs.cheating_detection": ("ldpfast.designs.TwoGroupEstimate",),
     "ldpfast.designs.list_experiment": ("ldpfast.designs.ListDesign",),
     "ldpfast.analysis.RandomizedLogit": ("ldpfast.analysis.RegressionSummary", "ldpfast.analysis.MarginalEffects"),
     "ldpfast.estimation.CountMeanSketch": ("ldpfast.estimation.SketchEstimate", "ldpfast.mechanisms.SketchResponse"),

@@ -14,7 +14,7 @@ from .._typing import Floats
 from ..designs import Design, Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate, TestResult
 from ._answer_design import answer_design
-from ._attention import ATTENTIVE, AttentionDesign, AttentionLikelihood
+from ._attention_model import ATTENTIVE, AttentionDesign, AttentionLikelihood
 from ._likelihood import Likelihood
 from ._maximum import MAX_STDERR, maximum
 from ._model import Regression, people_of, read_cov_type, robust_covariance
@@ -223,7 +223,8 @@ class RandomizedLogit(Regression):
             # The first row of coefficients is the model; those of attention are a result of their own.
             columns = len(rows.names)
             self.attention = self._labeled(values[1], covariance[columns:, columns:], rows.names, "attention")
-            params, cov, names = params[:1], cov[:columns, :columns], rows.names
+            params, cov = params[:1], cov[:columns, :columns]
+            names = rows.names
             values, covariance = values[:1], covariance[:columns, :columns]
             likelihood = likelihood.of_the_attribute
         else:
@@ -246,13 +247,15 @@ class RandomizedLogit(Regression):
         ValueError
             If there are none.
         """
+        # From both starts, unless there are so many people that local maxima are improbable. A standard error that is too large
+        # says which coefficient is infinite.
         found = None
         for start in (self._answers.start_of_shares, self._answers.start_of_squares):
             other = maximum(likelihood, start(likelihood))
             if other is not None and (found is None or other[1].value > found[1].value):
                 found = other
             if found is not None and len(likelihood.rows) > FEW:
-                break  # local maxima are improbable
+                break
         if found is not None:
             params, sums = found
             try:

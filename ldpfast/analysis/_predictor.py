@@ -15,7 +15,7 @@ from .._typing import AnyArray, Floats
 from ..designs import Sample, read_clusters
 from ..results import SHARES, Estimate, LabeledEstimate
 from ._answer_design import answer_design
-from ._attention import AttentionDesign, AttentionMixture
+from ._attention_model import AttentionDesign, AttentionMixture
 from ._binary_means import shares_of, slope_of
 from ._least_squares import least_squares
 from ._likelihood import Likelihood

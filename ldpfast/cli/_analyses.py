@@ -8,6 +8,8 @@ import json
 import math
 import sys
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from ..analysis import RandomizedLogit
 from ..analysis._formula import Formula
 from ..analysis._rows import CONST
 from ..analysis._summary import coefficient_table
+from ..designs import Design, crosswise_with_attention
 from ..designs._binary import NAMED, named_design
 from ..files import STDIN, require_regular
 from ..results import Estimate
@@ -58,6 +61,16 @@ def add_command(commands: Any) -> None:
         metavar="F",
         help='covariates of a logit model of the truth, such as "age + C(region) + age:female"',
     )
+    analyze.add_argument(
+        "--attention",
+        metavar="COLUMN",
+        help="for crosswise: column of the answers to an attention question (--p-attention)",
+    )
+    analyze.add_argument(
+        "--p-attention",
+        metavar="P",
+        help="share of people whose answer to the innocuous part of the attention question is yes",
+    )
     analyze.add_argument("--by", metavar="COLUMN", help="column that divides the people: the prevalence of each value")
     analyze.add_argument("--weights", metavar="COLUMN", help="column of weights")
     analyze.add_argument("--clusters", metavar="COLUMN", help="column of clusters, such as villages")
@@ -78,20 +91,26 @@ def add_command(commands: Any) -> None:
 def _analyze(arguments: argparse.Namespace) -> int:
     confidence = _check.probability("--confidence", arguments.confidence)
     design = named_design(arguments.design)
+    if (arguments.attention is None) != (arguments.p_attention is None):
+        raise ValueError("--attention and --p-attention must be given together")
     rows, covariates, left_out = _read(arguments)
     reports = rows[arguments.outcome].to_numpy()
     weights = None if arguments.weights is None else rows[arguments.weights].to_numpy()
     clusters = None if arguments.clusters is None else rows[arguments.clusters].to_numpy()
     # `found` collects what is printed as JSON, `lines` the same as text: the prevalence of all people, of groups, and the
     # model.
-    prevalences = {"prevalence": design.prevalence(reports, weights=weights, clusters=clusters)}
+    people: dict[str, Any] = {"weights": weights, "clusters": clusters}
+    if arguments.attention is not None:
+        people["attention"] = rows[arguments.attention].to_numpy()
+    prevalence, prevalence_by = _estimators(design, arguments)
+    prevalences = {"prevalence": prevalence(reports, **people)}
     n = prevalences["prevalence"].n
     found: dict[str, Any] = {"design": design.name, "epsilon": design.epsilon, "n": n, "left_out": left_out}
     lines = [repr(design), f"n = {n:,}, {left_out:,} rows with missing values are left out"]
     if n < len(rows):
         lines.append(f"{len(rows) - n:,} rows of weight 0 do not count")
     if arguments.by is not None:
-        groups = design.prevalence_by(reports, rows[arguments.by].to_numpy(), weights=weights, clusters=clusters)
+        groups = prevalence_by(reports, by=rows[arguments.by].to_numpy(), **people)
         prevalences |= {f"prevalence, {arguments.by} = {value}": part for value, part in groups.items()}
     found["prevalences"] = {name: _described(estimate, confidence) for name, estimate in prevalences.items()}
     for name, estimate in prevalences.items():
@@ -99,10 +118,14 @@ def _analyze(arguments: argparse.Namespace) -> int:
         lines.append(f"{name}: {estimate.value:.4g}, {100 * confidence:g} % interval {low:.4g} to {high:.4g}")
     if covariates is not None:
         formula = f"`{arguments.outcome}` ~ {arguments.formula}"
-        model = RandomizedLogit(design).fit(formula, rows, weights=weights, clusters=clusters)
+        model = RandomizedLogit(design, p_attention=arguments.p_attention).fit(formula, rows, **people)
         summary = model.summary(confidence)
         found["coefficients"] = summary.table.to_dict()
         lines += ["", repr(summary)]
+        if arguments.attention is not None:
+            table = coefficient_table(model.attention, confidence)
+            found["attention"] = table.to_dict()
+            lines += ["", "log-odds to be attentive", repr(table)]
         if set(model.names) - {CONST}:
             try:
                 table = coefficient_table(model.marginal_effects(), confidence)
@@ -115,6 +138,23 @@ def _analyze(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _estimators(design: Design, arguments: argparse.Namespace) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return what estimates the prevalence of all people, and of groups, from reports and what else is given of each person.
+
+    Raises
+    ------
+    ValueError
+        If there is an attention question, and another design than the crosswise model.
+    """
+    if arguments.attention is None:
+        return design.prevalence, design.prevalence_by
+    name, _, p = arguments.design.partition(":")
+    if name.strip() != "crosswise":
+        raise ValueError(f"--attention must be left out unless --design is crosswise:P, got {design.name}")
+    found = partial(crosswise_with_attention, p=p.strip(), p_attention=arguments.p_attention)
+    return found, found
+
+
 def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
     """Return the rows of the file without missing values, the columns of the formula, and how many rows were left out.
 
@@ -124,7 +164,7 @@ def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
         If a column does not exist, a value is missing though this is refused, or the formula is invalid.
     """
     frame = _frame(arguments.file)
-    chosen = {name: getattr(arguments, name) for name in ("outcome", "by", "weights", "clusters")}
+    chosen = {name: getattr(arguments, name) for name in ("outcome", "attention", "by", "weights", "clusters")}
     used = [name for name in chosen.values() if name is not None]
     formula = None if arguments.formula is None else Formula.of(arguments.formula, list(frame.columns), "--formula")
     inside = [] if formula is None else sorted(formula.names)
@@ -145,6 +185,8 @@ def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
         )
     if arguments.outcome in inside:
         raise ValueError(f"--formula must hold covariates only, got the outcome {arguments.outcome!r}")
+    if arguments.attention in inside:
+        raise ValueError(f"--formula must hold covariates only, got the attention question {arguments.attention!r}")
     missing = frame[[*dict.fromkeys([*used, *inside])]].isna()
     incomplete = missing.any(axis=1).to_numpy()
     if incomplete.any() and arguments.missing == "refuse":

@@ -21,8 +21,10 @@ from ._by_person import prevalence
 from ._clusters import Sample as Sample
 from ._clusters import read_clusters as read_clusters
 from ._design import Design as Design
+from ._design_report import DesignReport as DesignReport
 from ._list_experiment import ListDesign as ListDesign
 from ._list_experiment import list_experiment
+from ._sensitivity import SensitivityBounds as SensitivityBounds
 from ._two_samples import TwoGroupEstimate as TwoGroupEstimate
 from ._two_samples import cheating_detection, stochastic_lie_detector, unrelated_question_two_samples
 

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._labels import require_one_index
+from .._frames import Groups, require_one_index, whole_column
+from .._typing import AnyArray, Floats
 from .._warnings import warn
-from ..results import DoubtfulWarning, Estimate, Fieller, Normal
+from ..results import DoubtfulWarning, Estimate, Fieller, Normal, People, new_count
 from ._binary import crosswise
 from ._clusters import Sample, read_clusters
+from ._design import Design
 
 CERTAIN = 3.0  # standard errors by which the attentive share must be above 0
 
@@ -26,7 +28,8 @@ def crosswise_with_attention(
     p_attention: Any,
     weights: ArrayLike | None = None,
     clusters: Any = None,
-) -> Estimate[float]:
+    by: Any = None,
+) -> Any:
     """Estimate a prevalence by the crosswise model, if an unknown share of the people answers at random.
 
     Everybody also answers a second crosswise question, whose sensitive part is known to be no for all, such as having a
@@ -43,11 +46,14 @@ def crosswise_with_attention(
         Weights >= 0 of the people. People of weight 0 are not in the sample.
     clusters : array_like, shape (n,), optional
         Clusters that were drawn, such as villages; at least two with positive weights.
+    by : array_like, shape (n,), optional
+        Known values that divide the people, such as their region. The share of attentive people can differ between them.
 
     Returns
     -------
-    prevalence : Estimate
-        Share of yes among the attentive people, with Fieller's limits; by t quantiles if there are weights or clusters.
+    prevalence : Estimate, or dict of Estimate
+        Share of yes among the attentive people, with Fieller's limits; by t quantiles if there are weights or clusters. With
+        `by` one for each of its values, whose differences are those of `Design.prevalence_by`.
 
     Raises
     ------
@@ -79,19 +85,42 @@ def crosswise_with_attention(
     >>> round(designs.crosswise_with_attention(answers, check, p=0.2, p_attention=0.2).value, 3)
     0.15
     """
-    require_one_index({"reports": reports, "attention": attention, "weights": weights, "clusters": clusters})
+    require_one_index({"reports": reports, "attention": attention, "weights": weights, "clusters": clusters, "by": by})
     main, anchor = crosswise(p), crosswise(p_attention)
     same, known = main._codes(reports), anchor._codes(attention)
     if same.shape != known.shape:
         raise ValueError(f"attention must have one answer per person, got {len(known)} for {len(same)} reports")
-    share, scale = (
-        float(_check.exact_probability("p", p)),
-        0.5 - float(_check.exact_probability("p_attention", p_attention)),
-    )
-    # The estimate is a ratio of two means less 1/2. Their covariance is that of the answers of a person to both questions; with
-    # weights or clusters it is that of the sum of their scores.
     given = None if weights is None else _check.weights(weights, len(same))
     drawn = read_clusters(clusters, len(same), 2, given)
+    if by is None:
+        return _of_all(main, anchor, same, known, given, drawn)
+    # Differences of groups are those of different people, unless a cluster has people of two of them.
+    groups = Groups(None)
+    members = groups.numbers(whole_column("by", by))
+    if len(members) != len(same):
+        raise ValueError(f"by must have one value per person, got {len(members)} for {len(same)} reports")
+    people, parts = People.of(new_count()), [members == number for number in range(len(groups.values))]
+    if drawn is not None:
+        owners = [set(drawn[part if given is None else part & (given > 0)].tolist()) for part in parts]
+        is_shared = len(set().union(*owners)) < sum(map(len, owners))
+    else:
+        is_shared = False
+    found = {}
+    for value, part in zip(groups.values, parts, strict=True):
+        w = None if given is None else _check.weights(given[part], int(part.sum()))
+        c = None if drawn is None else read_clusters(drawn[part], int(part.sum()), 2, w)
+        estimate = _of_all(main, anchor, same[part], known[part], w, c)
+        found[value] = estimate._of_people(people if is_shared else people.group(value))
+    return found
+
+
+def _of_all(
+    main: Design, anchor: Design, same: AnyArray, known: AnyArray, given: Floats | None, drawn: AnyArray | None
+) -> Estimate[float]:
+    """Return the prevalence from the answers of people to both questions, as 0 and 1."""
+    share, scale = float(main.probabilities[0]), 0.5 - float(anchor.probabilities[0])
+    # The estimate is a ratio of two means less 1/2. Their covariance is that of the answers of a person to both questions; with
+    # weights or clusters it is that of the sum of their scores.
     w = np.ones(len(same)) if given is None else given
     n = int(np.count_nonzero(w))
     top, bottom = (float(w @ answers / w.sum()) - 0.5 for answers in (same, known))

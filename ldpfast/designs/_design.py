@@ -21,6 +21,8 @@ from ..mechanisms._rounded_rows import LARGEST_TOTAL, rounded
 from ..privacy import Guarantee, ReportLaw
 from ..results import Binomial, Debiasing, DoubtfulWarning, Estimate, People, new_count
 from ._clusters import LEAST_FREEDOM, EffectiveBinomial, Sample, cluster_variance, read_clusters
+from ._design_report import DesignReport, design_report
+from ._sensitivity import SensitivityBounds, sensitivity_bounds
 
 DOUBTFUL = 1e-4  # probability of answers that are too extreme for every prevalence, from which on there is a warning
 TRUTHS = ("no", "yes")  # the true answers, in the order of the rows of a channel
@@ -228,6 +230,58 @@ class Design(AnswerChannel):
             found[value] = part._of_people(people if shared else people.group(value))
         return found
 
+    def sensitivity(
+        self,
+        reports: ArrayLike,
+        *,
+        compliant: ArrayLike | None = None,
+        guess: float = 0.5,
+        weights: ArrayLike | None = None,
+        clusters: Any = None,
+    ) -> SensitivityBounds:
+        """Estimate the share of yes for assumed shares of people who follow the instruction.
+
+        Parameters
+        ----------
+        reports, weights, clusters
+            As for `prevalence`.
+        compliant : array_like of float, shape (k,), optional
+            Shares in (0, 1] of people who follow the instruction; from 1 to 0.5 in 51 steps by default.
+        guess : float, default 0.5
+            Probability, in [0, 1], with which all others give the second answer: 0.5 for guesses, 0 for people who always give
+            the first answer, such as no.
+
+        Returns
+        -------
+        bounds : SensitivityBounds
+            Prevalences among people who follow the instruction, shape (k,), with the limits of `prevalence`, and `plot`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `prevalence`; if the shares or `guess` are not such numbers.
+
+        Notes
+        -----
+        If a share c follows the instruction, the estimate for all people is that of c times the prevalence among these, plus
+        1 - c times (guess - q) / (p - q), for the probabilities p and q of the second answer for yes and no [1]_.
+
+        References
+        ----------
+        .. [1] Y. Atsusaka, R. T. Stevenson, "A bias-corrected estimator for the crosswise model with inattentive respondents",
+           Political Analysis, 2023.
+
+        Examples
+        --------
+        >>> from ldpfast import designs
+        >>> bounds = designs.crosswise(0.25).sensitivity(["same"] * 198 + ["different"] * 112, compliant=[1, 0.8])
+        >>> bounds.value.round(3).tolist()
+        [0.223, 0.153]
+        """
+        p, q = map(float, self.probabilities)
+        guesses = (float(_check.within("guess", guess, 0, 1)) - q) / (p - q)
+        return sensitivity_bounds(self.prevalence(reports, weights=weights, clusters=clusters), guesses, compliant)
+
     def _codes(self, reports: ArrayLike) -> NDArray[np.intp]:
         """Return answers as 0 and 1."""
         if isinstance(reports, np.ma.MaskedArray):
@@ -341,6 +395,41 @@ class Design(AnswerChannel):
         2100
         """
         return max(1, math.ceil(self.variance(prevalence) / _check.positive("stderr", stderr) ** 2))
+
+    def report(self, question: str, *, prevalence: float, stderr: float, title: str = "") -> DesignReport:
+        """Return a page about the design for an ethics committee.
+
+        Parameters
+        ----------
+        question : str
+            The sensitive question as people are asked it.
+        prevalence : float
+            Expected share of yes, in (0, 1).
+        stderr : float
+            Standard error of the prevalence that the study needs, > 0.
+        title : str, optional
+            Title of the page.
+
+        Returns
+        -------
+        report : DesignReport
+            One page of HTML without external resources that can be printed or written to a file:
+            the wording, what an answer says about a person, the largest loss of privacy, and the number of people.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the arguments are not as above.
+
+        Examples
+        --------
+        >>> from ldpfast import designs
+        >>> design = designs.forced_response("1/6", "1/6")
+        >>> report = design.report("Have you ever evaded taxes?", prevalence=0.1, stderr=0.02)
+        >>> report.n, round(report.after["yes"], 3)
+        (1007, 0.357)
+        """
+        return design_report(self, question, prevalence, stderr, title)
 
 
 def new_design(

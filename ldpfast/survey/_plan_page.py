@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._extras import optional
+from .._html_page import belief_text, html_page, scrolled, times_text
 from .._plots import BLACK, text_of
 from .._table import Table, html_table
 from ..reports import recipe_of
@@ -26,17 +27,6 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of a plan without a choice of epsilon
 FEWEST = 0.1
 MOST = 10.0
 POINTS = 25
-
-STYLE = """
-body { font-family: system-ui, sans-serif; line-height: 1.5; color: #1a1a1a; }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.95rem; }
-th, td { padding: 0.3rem 0.8rem; border-bottom: 1px solid #ddd; vertical-align: top; }
-th { border-bottom: 2px solid #888; } svg { max-width: max(100%, 40rem); height: auto; }
-blockquote { border-left: 4px solid #0072B2; margin-left: 0; padding-left: 1rem; }
-"""
 
 
 def plan_page(surveys: Sequence[Survey], plans: Sequence[SurveyPlan], title: str) -> str:
@@ -59,7 +49,7 @@ def plan_page(surveys: Sequence[Survey], plans: Sequence[SurveyPlan], title: str
         f"<p>{_with_number(len(plan.names), 'question')} to {_with_number(_people(plan), 'person', 'people')}. "
         f"{_answers_text(survey)}</p>",
         "<h2>What people are asked</h2>",
-        _scrolled(_questions_table(survey)),
+        scrolled(_questions_table(survey)),
         "<h2>The promise to each person</h2>",
         *_promise(surveys),
         "<h2>How precise the results will be</h2>",
@@ -80,13 +70,7 @@ def plan_page(surveys: Sequence[Survey], plans: Sequence[SurveyPlan], title: str
         "<h2>For the reviewer of the method</h2>",
         *_mechanisms(surveys),
     ]
-    head = (
-        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title>'
-    )
-    body = "\n".join(parts)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n'
-    )
+    return html_page(title, parts)
 
 
 # Questions and promise ------------------------------------------------------------------------------------------------
@@ -142,32 +126,18 @@ def _promise(surveys: Sequence[Survey]) -> list[str]:
     if len(surveys) == 1:
         text.append(
             f"<blockquote>Whatever a person answers, and whatever an observer knows already, what is sent is at most "
-            f"{_times(epsilon)} times as likely as with any other answers (epsilon = {epsilon:.4g}, for all answers "
+            f"{times_text(epsilon)} times as likely as with any other answers (epsilon = {epsilon:.4g}, for all answers "
             "of a person together). An observer who thinks that somebody has a certain property with a probability of 50 % "
-            f"thinks so with at most {_belief(epsilon)} afterwards.</blockquote>"
+            f"thinks so with at most {belief_text(epsilon)} afterwards.</blockquote>"
         )
         return text
     epsilons = [survey.guarantee.epsilon for survey in surveys]
     columns = {
         "epsilon": [f"{epsilon:.4g}" for epsilon in epsilons],
-        "largest ratio of probabilities": [_times(epsilon) for epsilon in epsilons],
-        "a belief of 50 % becomes at most": [_belief(epsilon) for epsilon in epsilons],
+        "largest ratio of probabilities": [times_text(epsilon) for epsilon in epsilons],
+        "a belief of 50 % becomes at most": [belief_text(epsilon) for epsilon in epsilons],
     }
-    return [*text, _scrolled(html_table(columns)), "<p>Epsilon is for all answers of a person together.</p>"]
-
-
-def _times(epsilon: float) -> str:
-    """Return e^epsilon with three digits, rounded up."""
-    ratio = math.exp(epsilon)
-    digits = max(0, 2 - math.floor(math.log10(ratio)))
-    return f"{math.ceil(ratio * 10**digits) / 10**digits:,.{digits}f}"
-
-
-def _belief(epsilon: float) -> str:
-    """Return the largest belief after a report to which a belief of 50 % leads, rounded up."""
-    doubt = 100 / (1 + math.exp(epsilon))
-    digits = max(1, -math.floor(math.log10(doubt)))
-    return f"{100 - math.floor(doubt * 10**digits) / 10**digits:.{digits}f} %"
+    return [*text, scrolled(html_table(columns)), "<p>Epsilon is for all answers of a person together.</p>"]
 
 
 # Precision ------------------------------------------------------------------------------------------------------------
@@ -198,8 +168,8 @@ def _precision(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list[s
     if medians:
         note += f"; those of the numbers {', '.join(medians)} are for the median of a uniform distribution"
     note += f". {_response_text(plan)} Without privacy, everybody answers all questions."
-    quantiles = [] if len(surveys) > 1 or plan.quantiles is None else [_scrolled(plan.quantiles._html(QUANTILES))]
-    return [_scrolled(Table(columns)._html()), f"<p>{html.escape(note)}</p>", *quantiles]
+    quantiles = [] if len(surveys) > 1 or plan.quantiles is None else [scrolled(plan.quantiles._html(QUANTILES))]
+    return [scrolled(Table(columns)._html()), f"<p>{html.escape(note)}</p>", *quantiles]
 
 
 def _response_text(plan: SurveyPlan) -> str:
@@ -230,7 +200,7 @@ def _waves(survey: Survey, plan: SurveyPlan) -> list[str]:
     if plan.waves.pooled is not None:
         columns["all waves together"] = plan.waves.pooled.tolist()
     columns["one wave, if everybody answered with a part of epsilon"] = plan.waves.split.tolist()
-    return ["<h2>Waves</h2>", text, _scrolled(Table(columns)._html())]
+    return ["<h2>Waves</h2>", text, scrolled(Table(columns)._html())]
 
 
 def _differences(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list[str]:
@@ -255,7 +225,7 @@ def _differences(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list
             ending = "" if len(surveys) == 1 else f", epsilon {survey.epsilon:g}"
             needed = plan.comparison.needed
             columns[f"people needed{ending}"] = [f"{needed[name]:,}" if name in needed else "" for name in plan.names]
-    return [text, _scrolled(Table(columns)._html())]
+    return [text, scrolled(Table(columns)._html())]
 
 
 def _picture(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> str:
@@ -284,7 +254,7 @@ def _picture(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> str:
     with optional("matplotlib", "plot").rc_context({"svg.hashsalt": "ldpfast", "svg.fonttype": "none"}):
         page.savefig(file, format="svg", metadata={"Date": None})
     picture = file.getvalue()
-    return _scrolled(picture[picture.index("<svg") :])
+    return scrolled(picture[picture.index("<svg") :])
 
 
 def _mechanisms(surveys: Sequence[Survey]) -> list[str]:
@@ -299,8 +269,4 @@ def _mechanisms(surveys: Sequence[Survey]) -> list[str]:
         "are integers over a power of two, rounded toward more privacy, and the random numbers are cryptographic.</p>"
     )
     which = "" if len(surveys) == 1 else f"<p>With epsilon {survey.epsilon:g}; other values have other parameters.</p>"
-    return [intro, which, _scrolled(html_table(columns, ("question", "mechanism")))]
-
-
-def _scrolled(table: str) -> str:
-    return f'<div class="scroll">{table}</div>'
+    return [intro, which, scrolled(html_table(columns, ("question", "mechanism")))]

@@ -61,6 +61,25 @@ def test_weights_and_clusters_are_those_of_repeated_people():
     )
 
 
+@pytest.mark.parametrize("more", [{}, {"weights": WEIGHTS}, {"clusters": np.arange(2000) // 20}])
+def test_subgroups_are_calls_of_their_own_whose_differences_are_known(more):
+    by = np.where(np.arange(2000) // 20 % 2 == 0, "even", "odd")
+    found = designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, **more, by=by)
+    assert list(found) == ["even", "odd"]
+    for value, estimate in found.items():
+        part = {name: values[by == value] for name, values in more.items()}
+        alone = designs.crosswise_with_attention(SAME[by == value], KNOWN[by == value], **GIVEN, **part)
+        assert (estimate.value, estimate.stderr, estimate.n) == pytest.approx((alone.value, alone.stderr, alone.n))
+        np.testing.assert_allclose(estimate.interval(), alone.interval())
+    difference = found["even"] - found["odd"]
+    assert difference.stderr == pytest.approx(np.hypot(found["even"].stderr, found["odd"].stderr))
+    shared = designs.crosswise_with_attention(
+        SAME, KNOWN, **GIVEN, clusters=np.arange(2000) // 20, by=np.arange(2000) % 2
+    )
+    with pytest.raises(ValueError, match="people"):
+        shared[0] - shared[1]
+
+
 def test_the_standard_error_is_that_of_the_delta_method():
     """By numeric derivatives of the estimate in the two weighted means, whose covariance is that of the scores."""
     w = WEIGHTS / WEIGHTS.sum()
@@ -98,5 +117,7 @@ def test_intervals_of_weighted_and_clustered_people_cover():
 def test_mistakes_are_named():
     with raises(ValueError, "weights must have shape (2000,), one for each person, got shape (2,)"):
         designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, weights=[1, 2])
+    with raises(ValueError, "by must have one value per person, got 3 for 2000 reports"):
+        designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, by=[1, 2, 3])
     with pytest.raises(ValueError, match="clusters must have at least 2 different values, got 1"):
         designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, clusters=[1] * 2000)

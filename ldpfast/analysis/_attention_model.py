@@ -114,7 +114,8 @@ class AttentionLikelihood:
     def _sums(self, params: Floats, part: slice, observed: bool) -> LikelihoodSums:
         """Return the sums over some people."""
         x, w = self.rows.block(part), self.weights_of(part)
-        value, factors, curvature = 0.0, np.zeros((len(x), 2)), np.zeros((len(x), 2, 2))
+        value, factors = 0.0, np.zeros((len(x), 2))
+        curvature = np.zeros((len(x), 2, 2))
         for logs, residual, curved, first, second in self._answers(params, part, x):
             value += float(w @ logs)
             factors += residual[:, np.newaxis] * first
