@@ -23,5 +23,5 @@ ax.axhline(0.12, color="black", linestyle=":", label="truth")
 ax.legend()
 
 # %%
-# **What to see.** If everybody followed the instruction, the prevalence would be 18 percent. The estimate is the truth where the
-# share of people who answer at random is what it is here, 15 percent. The direct question finds about half of it.
+# **What to see.** If everybody followed the instruction, the prevalence would be 18 percent. The estimate is the truth where
+# the share of people who answer at random is what it is here, 15 percent. The direct question finds about half of it.
