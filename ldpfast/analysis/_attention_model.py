@@ -43,8 +43,6 @@ class AttentionLikelihood:
     table : ndarray, shape (2, 2)
         Probabilities of the answers to the crosswise question.
     weights : ndarray, shape (n,), or None
-    constant : float
-        As for `Likelihood`.
     """
 
     rows: Rows
@@ -53,7 +51,6 @@ class AttentionLikelihood:
     p_attention: float
     table: Floats
     weights: Floats | None
-    constant: float = 0.0
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -31,6 +31,7 @@ NO_MAXIMUM = (
     "the likelihood must have a maximum, got reports and outcomes without one: a share may be 0 or 1, or a covariate may "
     "separate the answers or the outcomes. Use fewer covariates or more people"
 )
+ALL_ATTENTIVE = ". If all people are attentive, leave out p_attention"
 LEAST_ERROR = 1e-3  # standard deviation of a linear model where the search starts, for outcomes of variance 1
 
 
@@ -185,10 +186,10 @@ class RandomizedPredictor(Regression):
             self._learn(study, likelihood.weights)
             return self
         linear = self.family == "normal"
-        mixture: Mixture | AttentionMixture = Mixture(likelihood, (y - center) / unit, linear)
-        if isinstance(mixture, Mixture) and self.p_attention is not None:
-            mixture = AttentionMixture(mixture)
-        params, sums = best_maximum(mixture, self._starts(mixture), NO_MAXIMUM)
+        whole_mixture = Mixture(likelihood, (y - center) / unit, linear)
+        mixture = whole_mixture if self.p_attention is None else AttentionMixture(whole_mixture)
+        message = NO_MAXIMUM if self.p_attention is None else NO_MAXIMUM + ALL_ATTENTIVE
+        params, sums = best_maximum(mixture, self._starts(mixture), message)
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
         self.names = names
         scores = mixture.scores(params)

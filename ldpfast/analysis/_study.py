@@ -125,9 +125,9 @@ def study_of_formula(
     both = [name for name in formula.names if name in outcomes.names]
     if both:
         raise ValueError(f"formula must have {both[0]!r} on one side of ~, got it on both")
-    answers = people.get("reports")
-    if isinstance(answers, str) and answers in (*outcomes.names, *formula.names):
-        raise ValueError(f"formula must hold columns that are known, got the randomized answers {answers!r}")
+    for answers in (people.get("reports"), people.get("attention")):
+        if isinstance(answers, str) and answers in (*outcomes.names, *formula.names):
+            raise ValueError(f"formula must hold columns that are known, got the randomized answers {answers!r}")
     given = {name: _values(name, values, data, frame) for name, values in people.items()}
     missing = frame[[*dict.fromkeys([*outcomes.names, *formula.names])]].isna().any(axis=1).to_numpy()
     for values in given.values():

@@ -142,6 +142,8 @@ def cheating_detection(first: ArrayLike, second: ArrayLike, *, p: tuple[Any, Any
     {'honest yes': 0.353, 'honest no': 0.307, 'cheaters': 0.34}
     """
     exact, codes = _two_different(p), _answers(first, second)
+    if max(exact) == 1:
+        raise ValueError("p must be two probabilities below 1, got 1")
     guarantee = max((forced_response(share, 0).guarantee for share in exact), key=lambda found: found.epsilon)
     # Shares of yes are linear in those of honest people; cheaters are the rest.
     lines = np.linalg.inv(np.column_stack([np.ones(2), [float(share) for share in exact]]))

@@ -223,7 +223,7 @@ MODEL = analysis.RandomizedLogit(CROSSWISE, p_attention=ANCHOR)
             'family must be "normal" or "logit" with an attention question, got "linear"',
         ),
         (
-            lambda: MODEL.fit("same ~ x", DATA, attention="x"),
+            lambda: MODEL.fit("same ~ female", DATA, attention="x"),
             ValueError,
             "attention must be 'different' and 'same', or 0 and 1",
         ),
@@ -241,6 +241,16 @@ MODEL = analysis.RandomizedLogit(CROSSWISE, p_attention=ANCHOR)
             lambda: logit().likelihood_ratio(logit(formula="same ~ x")),
             ValueError,
             "restricted and the model must have no attention question",
+        ),
+        (
+            lambda: logit(formula="same ~ x + known"),
+            ValueError,
+            "formula must hold columns that are known, got the randomized answers 'known'",
+        ),
+        (
+            lambda: predictor(DATA.assign(known=1)),
+            ValueError,
+            "If all people are attentive, leave out p_attention",
         ),
         (lambda: logit().interval(method="profile"), ValueError, 'method must be "normal"'),
         (lambda: logit(cov_type="nonrobust"), ValueError, "cov_type must be one of"),

@@ -109,6 +109,8 @@ def test_few_people_and_answers_that_no_share_explains_are_doubtful():
 
 @each("kind", BOTH)
 def test_mistakes_are_named(kind):
+    with raises(ValueError, "p must be two probabilities below 1, got 1"):
+        designs.cheating_detection(*CHEATING, p=(0.5, 1))
     with raises(ValueError, "p must be two different probabilities, got 1/6 twice"):
         BOTH[kind](*MINARETS, p=("1/6", "2/12"))
     with raises(TypeError, "p must be a pair of probabilities, got 0.5"):
