@@ -129,7 +129,7 @@ class Domain(ABC):
         return Clipped(int(missing.sum()), int((self.invalid(records) & ~missing).sum()))
 
     def missing_vectors(self, records: AnyArray) -> int:
-        """Return how many vectors among results of `convert` have NaN; 0 if records are no vectors of numbers."""
+        """Return how many vectors among results of `records` have NaN; 0 if they are no vectors of numbers."""
         if self.width is None or records.dtype.kind != "f":
             return 0
         with np.errstate(over="ignore", invalid="ignore"):

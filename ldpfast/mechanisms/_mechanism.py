@@ -223,7 +223,7 @@ class Mechanism(Question[Estimate[Any]]):
         """Size of one report in bits, without padding."""
         return self.report.bits
 
-    def decode(self, reports: ArrayLike, *, dtype: DTypeLike = None, out: Any = None) -> Floats:
+    def decode(self, reports: ArrayLike, *, dtype: DTypeLike | None = None, out: Any = None) -> Floats:
         """Return unbiased numbers from reports, one row per report.
 
         Parameters

@@ -264,15 +264,10 @@ class RecordRecipe(Recipe):
 
     def _warn_missing_vectors(self, records: AnyArray) -> None:
         """Warn if vectors have NaN: a gradient with NaN is a fault, which clipping would hide."""
-        domain, step = self.domain, self.piece_rows(records)
-
-        def missing_of(start: int, stop: int) -> int:
-            pieces = (records[at : min(stop, at + step)] for at in range(start, stop, step))
-            return sum(domain.missing_vectors(domain.convert(piece)) for piece in pieces)
-
-        if domain.width is not None:
-            missing = sum(_threads.parallel_map(missing_of, len(records), 1, records.size // 8))
-            Clipped(missing=missing).warn(len(records), "the reports are")
+        if self.domain.width is not None:
+            domain, n = self.domain, len(records)
+            found = _threads.parallel_map(lambda a, b: domain.missing_vectors(records[a:b]), n, 1, records.size // 8)
+            Clipped(missing=sum(found)).warn(n, "the reports are")
 
     def _reports(self, records: AnyArray, single: bool, rng: RNGLike, out: AnyArray | None, clip: bool) -> AnyArray:
         """Return the reports of results of ``domain.records``."""

@@ -51,7 +51,10 @@ class SeriesResults:
         for results in self._each(gone):
             part, occasion = results.columns(False, gone), results.occasion
             rows = len(next(iter(part.values()), ()))
-            ends = {occasion.unit: [occasion.number] * rows, "version": [occasion.survey.revision] * rows}
+            ends: dict[str, list[Any]] = {
+                occasion.unit: [occasion.number] * rows,
+                "version": [occasion.survey.revision] * rows,
+            }
             for name, values in {**ends, **part}.items():
                 columns.setdefault(name, []).extend(values)
         return columns

@@ -97,7 +97,7 @@ class SurveyComparison:
     @cached_property
     def _limits(self) -> dict[tuple[str, Hashable, Hashable], tuple[Any, Any]]:
         """The limits of all differences, cut at the ends of their ranges."""
-        limits = {}
+        limits: dict[tuple[str, Hashable, Hashable], tuple[Any, Any]] = {}
         for family in (self.differences, {key: one for key, one in self.differences.items() if key[0] in self.primary}):
             if family:
                 tail = (1 - self.confidence) / 2 / sum(np.size(found.value) for found in family.values())
