@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._typing import Floats
@@ -17,6 +18,7 @@ from ._questions import ColumnQuestion
 from ._shares import Shares
 
 MAX_BINS = 1 << 16
+WITHIN_BINS = ("any", "uniform")  # what limits of quantiles assume of the numbers in a bin
 
 
 @dataclass(frozen=True)
@@ -152,58 +154,102 @@ class HistogramAnswer(Answer):
         found = self._column.among_answers(self._shares, self._column.answered.cumulative())
         return answer_like(found, self, labels=labels)
 
-    def quantile(self, q: float = 0.5) -> Answer:
-        """Return a quantile of the numbers; the default is the median.
+    def quantile(self, q: ArrayLike = 0.5, *, within_bins: str = "any") -> Answer:
+        """Return quantiles of the numbers; the default is the median.
 
         Parameters
         ----------
-        q : float, default 0.5
-            Probability, in (0, 1).
+        q : float or array_like of float, shape (m,), default 0.5
+            Probabilities, in (0, 1).
+        within_bins : {"any", "uniform"}
+            What the limits assume of the numbers in a bin, about which the reports say nothing. "any": nothing, so that the
+            limits are ends of bins. "uniform": that they are spread evenly, as the value does; the limits are then between the
+            ends of bins.
 
         Returns
         -------
         quantile : Answer
-            The value interpolates linearly within a bin. If the question is about integers, it is the first whole number at
-            which the distribution function reaches `q`, with equal shares of the whole numbers of a bin. The limits are ends
-            of bins: those between which the distribution function can reach `q`. They contain the true quantile with at least
-            the given probability.
+            A number, or with the labels "25 %", ... for several probabilities. The value interpolates linearly within a bin. If
+            the question is about integers, it is the first whole number at which the distribution function reaches `q`, with
+            equal shares of the whole numbers of a bin. The limits are those between which the distribution function can reach
+            `q`: they contain the true quantile with at least the given probability. With "uniform" this is the quantile of
+            numbers with the true shares of the bins that are spread evenly; where people report round numbers, that of the
+            numbers themselves can be elsewhere in the same bin.
 
         Raises
         ------
         TypeError, ValueError
-            If `q` is not a number in (0, 1).
+            If `q` is not a number in (0, 1) or a list of such numbers; if `within_bins` is not one of the above; if there is no
+            answer.
+
+        Notes
+        -----
+        Limits between the ends of bins interpolate those at the ends. The standard error of the function between two ends is at
+        most the interpolated one, so these limits are valid for every shape, and also if all numbers are in few bins.
+        docs/proofs/survey.md.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ldpfast.survey import Histogram, Survey
+        >>> survey = Survey({"age": Histogram([0, 20, 40, 60, 80])}, 4.0)
+        >>> age = survey.run({"age": np.arange(8000) % 80}, rng=1)["age"]
+        >>> quartiles = age.quantile([0.25, 0.5, 0.75], within_bins="uniform")
+        >>> low, high = quartiles.interval()
+        >>> quartiles.labels, bool((high - low < 8).all()), bool(((low < [20, 40, 60]) & ([20, 40, 60] < high)).all())
+        (('25 %', '50 %', '75 %'), True, True)
+        >>> age.quantile(0.25).interval()  # whatever the ages in a bin are
+        (0.0, 40.0)
         """
-        q = _check.probability("q", q)
+        probabilities = _check.within("q", q, 0, 1, "()")
+        if probabilities.ndim > 1:
+            raise ValueError(f"q must be a number or have shape (m,), got shape {probabilities.shape}")
+        is_uniform = _check.choice("within_bins", within_bins, WITHIN_BINS) == "uniform"
         if not self.n:
             raise ValueError("a quantile must have at least 1 answer, got n = 0")
-        cdf = self.cdf()
+        cdf, column = self.cdf(), self._column
         heights = np.concatenate([[0.0], np.clip(np.maximum.accumulate(cdf.value), 0, 1), [1.0]])
-        last = int(np.flatnonzero(heights < q)[-1])  # heights[0] = 0 is
-        rise = (q - heights[last]) / (heights[last + 1] - heights[last])
-        starts, ends = np.asarray(self._column.starts), np.asarray(self._column.ends)
-        if self._column.integers:
-            value = float(starts[last] + np.ceil(rise * (ends[last] - starts[last] + 1)) - 1)
-        else:
-            value = float(starts[last] + rise * (ends[last] - starts[last]))
-        rule = _Crossing(cdf, q, starts, ends)
-        low, high = rule.bounds(np.asarray(value), np.asarray(0.0), ONE_SIGMA)
-        found = Estimate(value, float(high - low) / 2, self.n, self.guarantee, None, rule)
-        return answer_like(found, self, range=(self.edges[0], self.edges[-1]), _quantity="quantile")
+        starts, ends = np.asarray(column.starts), np.asarray(column.ends)
+        rule = _Crossing(cdf, probabilities, starts, ends, column.integers, is_uniform)
+        value = rule.number(np.searchsorted(heights, probabilities) - 1, heights)
+        low, high = rule.bounds(value, np.zeros(value.shape), ONE_SIGMA)
+        # A whole number is known up to a half, even where both limits are the same one.
+        stderr = np.maximum((high - low) / 2, np.sqrt(1 / 12) if column.integers and is_uniform else 0.0)
+        several = probabilities.ndim > 0
+        found = Estimate(
+            value if several else float(value),
+            stderr if several else float(stderr),
+            self.n,
+            self.guarantee,
+            None,
+            rule,
+        )
+        quantity = "quantile" if several else f"quantile {float(probabilities):.6g}"
+        return answer_like(
+            found,
+            self,
+            range=(self.edges[0], self.edges[-1]),
+            labels=tuple(f"{100 * p:.6g} %" for p in probabilities.tolist()) if several else None,
+            _quantity=quantity + " (numbers uniform within bins)" * is_uniform,
+        )
 
 
 @dataclass(frozen=True)
 class _Crossing:
-    """Limits of a quantile: the ends of the bins in which a distribution function can reach a probability.
+    """Limits of quantiles: the numbers at which the limits of a distribution function reach probabilities.
 
-    The lower limit is too high only if the function is too low at the end of the bin of the quantile, and the upper limit is
-    too low only if it is too high at the end of the bin before it. So each limit fails with the probability of one limit of the
-    function.
+    The lower limit is too high only if the upper limit of the function is too low at the end of the bin of the quantile, and the
+    upper limit is too low only if the lower limit of the function is too high at the end of the bin before it. So each limit
+    fails with the probability of one limit of the function. With `is_uniform` the same holds between the ends, where the
+    function and its limits are linear.
     """
 
     cdf: Answer
-    q: float
+    q: Floats
     starts: Floats
     ends: Floats
+    integers: bool
+    is_uniform: bool
 
     @property
     def needed(self) -> int:
@@ -213,11 +259,25 @@ class _Crossing:
     @property
     def rounding(self) -> float:
         """Largest width of a bin, within which a quantile can be anywhere."""
-        return float(np.max(self.ends - self.starts))
+        return 0.0 if self.is_uniform else float(np.max(self.ends - self.starts))
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
-        low, high = self.cdf.rule.bounds(np.asarray(self.cdf.value), np.asarray(self.cdf.stderr), tail)
-        reached, unreached = np.flatnonzero(high >= self.q), np.flatnonzero(low < self.q)
-        first = int(reached[0]) if len(reached) else len(low)
-        last = int(unreached[-1]) if len(unreached) else -1
-        return np.asarray(self.starts[first]), np.asarray(self.ends[last + 1])
+        limits = self.cdf.rule.bounds(np.asarray(self.cdf.value), np.asarray(self.cdf.stderr), tail)
+        low, high = (np.clip(limit, 0, 1) for limit in limits)
+        # The first bin at whose end the upper limit reaches q, and the last one at whose start the lower limit does not.
+        first = np.searchsorted(np.maximum.accumulate(high), self.q)
+        last = np.searchsorted(np.minimum.accumulate(low[::-1])[::-1], self.q)
+        if not self.is_uniform:
+            return self.starts[first], self.ends[last]
+        lowest, highest = (
+            self.number(place, np.concatenate([[0.0], limit, [1.0]])) for place, limit in ((first, high), (last, low))
+        )
+        return np.minimum(lowest, value), np.maximum(highest, value)
+
+    def number(self, place: NDArray[np.intp], heights: Floats) -> Floats:
+        """Return the numbers in bins at which a function with some heights at all edges, linear between them, reaches q."""
+        part = (self.q - heights[place]) / (heights[place + 1] - heights[place])
+        start, end = self.starts[place], self.ends[place]
+        if self.integers:
+            return np.asarray(start + np.ceil(part * (end - start + 1)) - 1)
+        return np.asarray(start + part * (end - start))
