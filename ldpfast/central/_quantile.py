@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import decimal
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
-from .._coins import CONTEXT
+from .._coins import CONTEXT, sum_up
 from .._core import order
 from .._core.stream import Stream
 from .._random import open_stream
@@ -21,7 +23,7 @@ from ..privacy import Guarantee
 from ..results import Estimate, Normal
 from ._curator_records import array
 from ._public_grid import SIZE, PublicGrid
-from ._smooth_release import smooth_quantile
+from ._smooth_release import smooth_quantiles
 
 if TYPE_CHECKING:
     from .._random import RNGLike
@@ -31,15 +33,15 @@ PRIORS, METHODS = ("uniform", "cauchy"), ("exponential", "smooth-sensitivity")
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileEstimate(Estimate[float]):
-    """Private quantile. `rank_error` bounds the error of its rank.
+class QuantileEstimate(Estimate[Any]):
+    """Private quantile, or several. `rank_error` bounds the error of a rank.
 
     The standard error is infinite, because no bound follows without a bound on the density.
 
     Attributes
     ----------
-    q : float
-        Probability of the quantile.
+    q : float or ndarray, shape (m,)
+        Probability of the quantile, or of each.
 
     Examples
     --------
@@ -50,7 +52,7 @@ class QuantileEstimate(Estimate[float]):
     True
     """
 
-    q: float = field(default=0.5, kw_only=True)
+    q: Any = field(default=0.5, kw_only=True)
     table: NDArray[np.uint64] | None = field(default=None, kw_only=True, repr=False)
 
     def rank_error(self, confidence: float = 0.95) -> float:
@@ -65,15 +67,16 @@ class QuantileEstimate(Estimate[float]):
         -------
         error : float
             With probability `confidence`, ``share(x < value) - error <= q <= share(x <= value) + error``. The shares
-            count these records as they are on the grid: clipped and rounded to it. 1 if there is no such bound
-            (``method="smooth-sensitivity"``, or few records).
+            count these records as they are on the grid: clipped and rounded to it. For several quantiles it holds for all
+            of them at once. 1 if there is no such bound (``method="smooth-sensitivity"``, or few records).
 
         Notes
         -----
         Some grid point is at distance 0 from the rank, and there are 2^32 grid points, so the probability of a distance
-        of at least h half ranks is at most 2^32 W_h / W_0.
+        of at least h half ranks is at most 2^32 W_h / W_0. If it holds for the quantiles as they are drawn, it holds after
+        sorting, too: of two that are drawn in the wrong order, each is between its own bounds in the place of the other.
         """
-        miss = 1 - _check.probability("confidence", confidence)
+        miss = (1 - _check.probability("confidence", confidence)) / np.size(self.q)
         if self.table is None:
             return 1.0
         unlikely = np.flatnonzero(self.table.astype(np.float64) * (SIZE / TOP) <= miss)
@@ -83,7 +86,10 @@ class QuantileEstimate(Estimate[float]):
         return " (unit of the records)"
 
     def _names(self) -> tuple[str, str]:
-        return f"quantile {self.q:g}", "entry"
+        return ("quantile", "probability") if np.ndim(self.q) else (f"quantile {self.q:g}", "entry")
+
+    def _entries(self, places: Sequence[int]) -> list[str]:
+        return [f"{self.q[at]:g}" for at in places] if np.ndim(self.q) else super()._entries(places)
 
     __repr__ = Estimate.__repr__
 
@@ -121,7 +127,7 @@ def choose(points: NDArray[np.uint32], twice_target: int, table: NDArray[np.uint
 
 def quantile(
     x: ArrayLike,
-    q: float,
+    q: ArrayLike,
     *,
     epsilon: float,
     lower: float,
@@ -132,16 +138,16 @@ def quantile(
     nan: str = "raise",
     rng: RNGLike = None,
 ) -> QuantileEstimate:
-    """Return a private quantile.
+    """Return a private quantile, or several.
 
     Parameters
     ----------
     x : array_like, shape (n,)
         Records; n is public.
-    q : float
-        Probability of the quantile, in (0, 1).
+    q : float or array_like of float, shape (m,)
+        Probability of the quantile, in (0, 1), or of each of several.
     epsilon : float
-        Privacy parameter, > 0.
+        Privacy parameter of all quantiles together, > 0. Each has an equal part of it, and of `delta`.
     lower, upper : float
         Public bounds, to which records are clipped. With a Cauchy prior they are the quartiles of the prior: nothing is
         clipped, and the value may be outside.
@@ -161,7 +167,8 @@ def quantile(
     Returns
     -------
     estimate : QuantileEstimate
-        Quantile. `rank_error` bounds its error; the standard error is infinite, because the density is not known.
+        Quantile. `rank_error` bounds its error; the standard error is infinite, because the density is not known. Several
+        quantiles ascend with their probabilities.
 
     Raises
     ------
@@ -178,8 +185,9 @@ def quantile(
 
     Notes
     -----
-    The target is the rank round(2 n q) / 2. O(n) time, about 8 ns per record: only the records near the target rank are
-    sorted, about 180 / epsilon of them. The grid points take 8 bytes per record, also where `x` is a memory map.
+    The target is the rank round(2 n q) / 2. O(n) time for each quantile, about 8 ns per record: only the records near the
+    target rank are sorted, about 180 / epsilon of them. The grid points take 8 bytes per record, also where `x` is a memory
+    map. The error of a rank is proportional to the number of quantiles.
 
     References
     ----------
@@ -193,27 +201,47 @@ def quantile(
     >>> estimate = ldp.central.quantile(x, 0.5, epsilon=1.0, lower=0, upper=100, rng=1)
     >>> bool(abs(estimate.value - 1) < 0.03)
     True
+    >>> quartiles = ldp.central.quantile(x, [0.25, 0.5, 0.75], epsilon=1.0, lower=0, upper=100, rng=1)
+    >>> bool(np.allclose(quartiles.value, np.quantile(x, quartiles.q), rtol=0.03))
+    True
     """
-    q, epsilon = _check.probability("q", q), _check.positive("epsilon", epsilon)
+    probabilities, epsilon = _check.within("q", q, 0, 1, "()"), _check.positive("epsilon", epsilon)
+    if probabilities.ndim > 1 or not probabilities.size:
+        raise ValueError(f"q must be a number or have shape (m,) with m >= 1, got shape {probabilities.shape}")
     lower, upper = _check.interval(lower, upper)
     _check.choice("method", method, METHODS)
     _check.choice("prior", prior, PRIORS)
-    records = array(x, nan)
+    records, ascending = array(x, nan), np.sort(probabilities, axis=None).tolist()
+    m, n = len(ascending), len(records)
+    own = _part(epsilon, m)
+    table = None
     if method == "smooth-sensitivity":
         if prior != "uniform":
             raise ValueError(f'prior must be "uniform" for method={method!r}, got {prior!r}')
-        delta = _check.probability("delta", delta)
-        value = smooth_quantile(records, q, epsilon, delta, lower, upper, rng, nan)
-        guarantee = Guarantee("approximate", epsilon, delta)
-        return QuantileEstimate(value, math.inf, len(records), guarantee, None, Normal(), q=q)
-    if _check.real("delta", delta) != 0:
-        raise ValueError(f"delta must be 0 for method={method!r}, got {delta!r}")
-    n, grid = len(records), PublicGrid(lower, upper, prior)
-    table = weights(epsilon, n)
-    points = grid.indices(records, nan)
-    index = choose(points, round(2 * n * q), table, open_stream(rng))
-    guarantee = Guarantee("pure", epsilon)
-    return QuantileEstimate(grid.value(index), math.inf, n, guarantee, None, Normal(), q=q, table=table)
+        own_delta = _part(_check.probability("delta", delta), m)
+        drawn = smooth_quantiles(records, ascending, own, own_delta, lower, upper, rng, nan)
+        guarantee = Guarantee("approximate", sum_up([own] * m), sum_up([own_delta] * m))
+    else:
+        if _check.real("delta", delta) != 0:
+            raise ValueError(f"delta must be 0 for method={method!r}, got {delta!r}")
+        grid, table = PublicGrid(lower, upper, prior), weights(own, n)
+        points = grid.indices(records, nan)
+        stream = open_stream(rng)
+        drawn = [grid.value(choose(points, round(2 * n * p), table, stream)) for p in ascending]
+        guarantee = Guarantee("pure", sum_up([own] * m))
+    value: Any = drawn[0]
+    stderr: Any = math.inf
+    if probabilities.ndim:
+        # Quantiles ascend: sorting uses what was released only. Each goes to the rank of its probability.
+        value, stderr = np.sort(drawn)[np.argsort(np.argsort(probabilities, kind="stable"))], np.full(m, math.inf)
+    asked: Any = probabilities if probabilities.ndim else float(probabilities)
+    return QuantileEstimate(value, stderr, n, guarantee, None, Normal(), q=asked, table=table)
+
+
+def _part(total: float, parts: int) -> float:
+    """Return the largest double of which so many add up to at most a total."""
+    part = total / parts
+    return part if Fraction(part) * parts <= Fraction(total) else math.nextafter(part, 0.0)
 
 
 def median(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
@@ -54,31 +55,33 @@ def _release(statistic: int, sensitivity: float, scale: float, stream: Stream) -
     return statistic + laplace(width, stream, StreamId.SMOOTH_SENSITIVITY) + 0.5
 
 
-def smooth_quantile(
+def smooth_quantiles(
     x: ArrayLike,
-    q: float,
+    q: Sequence[float],
     epsilon: float,
     delta: float,
     lower: float,
     upper: float,
     rng: RNGLike = None,
     nan: str = "raise",
-) -> float:
-    """Return a quantile with noise proportional to its smooth sensitivity, clamped to [lower, upper].
+) -> list[float]:
+    """Return quantiles with noise proportional to their smooth sensitivities, clamped to [lower, upper].
 
     Parameters
     ----------
-    x, q, lower, upper, nan
+    x, lower, upper, nan
         As for `smooth_sensitivity_quantile`.
+    q : sequence of float
+        Probabilities, in (0, 1).
     epsilon, delta
-        As for `calibrate`.
+        As for `calibrate`, for each quantile.
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness, used after all checks; only ``None`` is private.
 
     Returns
     -------
-    quantile : float
-        Private quantile.
+    quantiles : list of float
+        Private quantiles.
 
     Raises
     ------
@@ -87,16 +90,19 @@ def smooth_quantile(
 
     Privacy
     -------
-    (epsilon, delta) for the replacement of one record, exactly: records are rounded to a public grid, and noise is added to
-    an integer and rounded down.
+    (epsilon, delta) of each for the replacement of one record, exactly: records are rounded to a public grid, and noise is
+    added to an integer and rounded down.
     """
-    q, grid = _check.probability("q", q), PublicGrid(*_check.interval(lower, upper), "uniform")
+    grid = PublicGrid(*_check.interval(lower, upper), "uniform")
     scale, beta = _calibrate_rounded(epsilon, delta)
     data = SortedRecords.on_grid(x, grid, nan)
-    m = rank(q, data.n)
-    sensitivity = _rounded_up(rank_sensitivity(data, m, beta), beta)
-    index = _release(int(data.records[m - 1]), sensitivity, scale, open_stream(rng))
-    return grid.value(min(max(index, 0.0), SIZE - 1.0))
+    ranks = [rank(p, data.n) for p in q]
+    sensitivities = [_rounded_up(rank_sensitivity(data, m, beta), beta) for m in ranks]
+    stream = open_stream(rng)
+    drawn = [
+        _release(int(data.records[m - 1]), own, scale, stream) for m, own in zip(ranks, sensitivities, strict=True)
+    ]
+    return [grid.value(min(max(index, 0.0), SIZE - 1.0)) for index in drawn]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from types import SimpleNamespace
@@ -392,6 +393,74 @@ def test_attributes_of_the_result():
     assert smooth.rank_error() == 1.0
 
 
+# Several quantiles ----------------------------------------------------------------------------------------------------
+
+
+@each("options", [{}, {"method": "smooth-sensitivity", "delta": 1e-6}], ids=["exponential", "smooth-sensitivity"])
+@each("m", [1, 3, 7])
+def test_several_quantiles_share_epsilon_and_delta(m, options):
+    """Each is drawn with its part; the parts add up to at most the whole, and to at least all of it but rounding."""
+    x, q = np.linspace(0, 1, 5000), np.arange(1, m + 1) / (m + 1)
+    several = quantile(x, q, epsilon=0.7, lower=0, upper=1, rng=1, **options)
+    assert several.value.shape == several.stderr.shape == q.shape
+    assert 0.7 * (1 - 1e-15) <= several.guarantee.epsilon <= 0.7
+    delta = options.get("delta", 0.0)
+    assert delta * (1 - 1e-15) <= several.guarantee.delta <= delta
+    assert sum([Fraction(inside._part(0.7, m))] * m) <= Fraction(0.7)
+    part = quantile(x, q[0], epsilon=inside._part(0.7, m), lower=0, upper=1, rng=1, **{**options, **_parts(options, m)})
+    assert several.value[0] == part.value
+    if not options:
+        np.testing.assert_array_equal(several.table, inside.weights(inside._part(0.7, m), 5000))
+
+
+def _parts(options, m):
+    return {"delta": inside._part(options["delta"], m)} if options else {}
+
+
+def test_several_quantiles_ascend_with_their_probabilities():
+    """With a small epsilon they are drawn in any order. Their ranks decide, in the order in which they are asked for."""
+    x, q = np.random.default_rng(1).random(30), [0.75, 0.25, 0.5]
+    unsorted = 0
+    for seed in range(50):
+        found = quantile(x, q, epsilon=0.1, lower=0, upper=1, rng=seed)
+        assert found.value[1] <= found.value[2] <= found.value[0]
+        drawn = ldp._random.open_stream(seed)
+        table, points = inside.weights(inside._part(0.1, 3), 30), PublicGrid(0.0, 1.0, "uniform").indices(x, "raise")
+        raw = [inside.choose(points, round(60 * p), table, drawn) / (SIZE - 1) for p in sorted(q)]
+        assert np.allclose(np.sort(raw), np.sort(found.value))
+        unsorted += raw != sorted(raw)
+    assert unsorted > 10
+
+
+def test_noise_of_several_quantiles_is_independent():
+    """Also with a seed: 50 pairs of equal quantiles with smooth sensitivity differ."""
+    x = np.linspace(0, 1, 400)
+    options = {"method": "smooth-sensitivity", "delta": 1e-6, "epsilon": 4.0, "lower": 0, "upper": 1}
+    pairs = np.array([quantile(x, [0.5, 0.5 + 1e-9], rng=seed, **options).value for seed in range(50)])
+    assert (np.diff(pairs) > 0).all()
+
+
+def test_rank_errors_hold_for_all_quantiles_at_once():
+    """200 releases of nine deciles: the stated bound holds for all of them in at least 95 % of releases."""
+    n, q = 2000, np.arange(1, 10) / 10
+    x = np.sort(np.random.default_rng(1).random(n))
+    held, error = 0, quantile(x, q, epsilon=1.0, lower=0, upper=1, rng=1).rank_error()
+    single = quantile(x, 0.5, epsilon=1.0 / 9, lower=0, upper=1, rng=1).rank_error()
+    assert single < error < 1.2 * single
+    for seed in range(200):
+        value = quantile(x, q, epsilon=1.0, lower=0, upper=1, rng=seed).value
+        below, up_to = (np.searchsorted(x, value, side) / n for side in ("left", "right"))
+        held += bool(((below - error <= q) & (q <= up_to + error)).all())
+    assert held >= 185
+
+
+def test_lists_without_or_with_other_shapes_are_refused():
+    for bad, shape in (([], "(0,)"), ([[0.5]], "(1, 1)")):
+        message = f"q must be a number or have shape (m,) with m >= 1, got shape {shape}"
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            quantile([0.5], bad, epsilon=1.0, lower=0, upper=1)
+
+
 # Input ----------------------------------------------------------------------------------------------------------------
 
 
@@ -414,7 +483,7 @@ GOOD = {"x": [0.1, 0.2], "q": 0.5, "epsilon": 1.0, "lower": 0, "upper": 1}
 BAD = [
     ({"q": 0}, ValueError, r"q must be in \(0, 1\), got 0"),
     ({"q": 1.0}, ValueError, r"q must be in \(0, 1\), got 1.0"),
-    ({"q": "median"}, TypeError, "q must be a number"),
+    ({"q": "median"}, TypeError, "q must be real numbers"),
     ({"epsilon": 0}, ValueError, "epsilon must be a finite number > 0"),
     ({"epsilon": 1e-30}, ValueError, "epsilon must be larger for weights of 64 bits, got 1e-30"),
     ({"lower": 1}, ValueError, "lower and upper must be finite with lower < upper"),

@@ -418,7 +418,7 @@ def test_the_quantile_is_released_as_calibrated():
     scale, beta = central.calibrate(1.0, delta=1e-6)
     step = 2 / (SIZE - 1)
     spread = central.smooth_sensitivity_quantile(x, 0.25, beta, -1, 1)
-    got = release.smooth_quantile(x, 0.25, 1.0, 1e-6, -1, 1, open_stream(5))
+    got = release.smooth_quantiles(x, [0.25], 1.0, 1e-6, -1, 1, open_stream(5))[0]
     noise = release._release(0, spread / step, scale, open_stream(5)) * step
     assert got == pytest.approx(np.quantile(x, 0.25, method="inverted_cdf") + noise, abs=4 * step)
 
@@ -437,7 +437,7 @@ def test_the_grid_costs_less_than_5_percent_of_the_noise(beta):
 
 def test_releases_stay_within_the_bounds():
     x, stream = np.zeros(3), open_stream(1)
-    quantiles = {release.smooth_quantile(x, 0.5, 0.01, 1e-9, -1.0, 2.0, stream) for _ in range(100)}
+    quantiles = {release.smooth_quantiles(x, [0.5], 0.01, 1e-9, -1.0, 2.0, stream)[0] for _ in range(100)}
     assert {-1.0, 2.0} <= quantiles
     assert min(quantiles) == -1.0
     assert max(quantiles) == 2.0
@@ -450,7 +450,7 @@ def test_releases_of_constant_data_have_noise():
     x = np.zeros(20_000)
     assert central.smooth_sensitivity_quantile(x, 0.5, 0.5, -1, 1) == 0.0
     stream = open_stream(3)
-    released = [release.smooth_quantile(x, 0.5, 1.0, 1e-2, -1, 1, stream) for _ in range(20)]
+    released = [release.smooth_quantiles(x, [0.5], 1.0, 1e-2, -1, 1, stream)[0] for _ in range(20)]
     assert 0 < max(map(abs, released)) < 1e-7
     assert len(set(released)) > 5
 
