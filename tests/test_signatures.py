@@ -291,8 +291,8 @@ SHARED: dict[str, tuple[tuple[str, ...], ...]] = {
     "method": (("estimation.truncated_mean", "estimation.TruncatedMean", "central.mean"),),
     "lipschitz": (("estimation.histogram_density", "estimation.HistogramDensity", "central.histogram_density"),),
     "bins": (("estimation.histogram_density", "estimation.HistogramDensity", "central.histogram_density"),),
-    "moment": (("estimation.truncated_mean", "estimation.TruncatedMean", "central.mean", "bounds.mean_1d"),),
-    "radius": (("estimation.truncated_mean", "estimation.TruncatedMean", "central.mean"),),
+    "moment": (("estimation.truncated_mean", "estimation.TruncatedMean", "bounds.mean_1d"),),
+    "radius": (("estimation.truncated_mean", "estimation.TruncatedMean"),),
     "lower": (("estimation.median", "estimation.quantile", "central.median", "central.quantile"),),
     "upper": (("estimation.median", "estimation.quantile", "central.median", "central.quantile"),),
     "nan": (

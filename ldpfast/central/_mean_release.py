@@ -16,7 +16,7 @@ from .. import _check, _threads
 from .._core import tally
 from .._formulas import clipping_constant
 from .._random import open_stream
-from .._typing import AnyArray
+from .._typing import AnyArray, Floats
 from ..domains import Reals
 from ..results import Estimate, Normal
 from ._curator_records import PIECE_NUMBERS, array, invalid_error
@@ -72,16 +72,19 @@ def mean(
     privacy: str = "pure",
     epsilon: float,
     delta: float = 0.0,
-    moment: float,
-    radius: float,
+    moment: float | None = None,
+    radius: float | None = None,
+    lower: float | None = None,
+    upper: float | None = None,
     method: str | float = "optimal",
     noise: str = "grid",
     nan: str = "raise",
     rng: RNGLike = None,
 ) -> MeanEstimate:
-    """Return a private mean of numbers or rows with a bounded moment.
+    """Return a private mean of numbers in an interval, or of numbers or rows with a bounded moment.
 
-    The assumption is ``E|X|^moment <= radius^moment``, in the Euclidean norm.
+    Either the ends of the interval are declared, or a moment: the assumption is then ``E|X|^moment <= radius^moment``, in the
+    Euclidean norm.
 
     Parameters
     ----------
@@ -100,10 +103,13 @@ def mean(
         Parameter of the definition, > 0; in (0, 1) for "tv", at most 64 for "pure" and "smooth".
     delta : float
         In (0, 1) for "approximate", else 0.
-    moment : float
+    moment : float, optional
         Order of the bounded moment, > 1; ``inf`` if the rows themselves are bounded.
-    radius : float
+    radius : float, optional
         Bound on the moment, > 0.
+    lower, upper : float, optional
+        Public bounds in the place of a moment, for numbers, which are clipped to them. The mean is that of the distances from
+        the center of the interval, which have the radius (upper - lower) / 2.
     method : {"optimal", "paper"} or float
         Truncation radius: "optimal" minimizes the bound on the risk, "paper" is the published rate, and a number > 0 is
         used as it is. For bounded rows, "optimal" and "paper" are equal to `radius`.
@@ -113,7 +119,7 @@ def mean(
         per coordinate.
     nan : {"raise", "center"}
         Treatment of rows with numbers that are not finite: an error, which is outside the guarantee, or replacement by
-        zero.
+        zero; by the center of [lower, upper], if these are given.
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
 
@@ -127,7 +133,8 @@ def mean(
     ------
     TypeError, ValueError
         If an argument is out of range, the truncation radius is not in [1e-18, 1e18], or `x` is empty, has a wrong
-        dtype or shape or (if `nan` is "raise") is not finite.
+        dtype or shape or (if `nan` is "raise") is not finite; unless either `moment` and `radius` or `lower` and `upper`
+        are given.
 
     Privacy
     -------
@@ -153,16 +160,22 @@ def mean(
     >>> estimate = ldp.central.mean(x, epsilon=1.0, moment=4, radius=24**0.25, rng=1)
     >>> bool(abs(estimate.value - 1) < 0.02)
     True
+    >>> bool(abs(ldp.central.mean(x, epsilon=1.0, lower=0, upper=20, rng=1).value - 1) < 0.02)
+    True
     """
     _check.choice("noise", noise, ("grid", "l2"))
-    definition, radius = definition_of(privacy, epsilon, delta), _check.positive("radius", radius)
-    order = _check_moment(moment)
-    records = array(x, nan, rows=True)
+    definition = definition_of(privacy, epsilon, delta)
+    bounds = _bounds(moment, radius, lower, upper)
+    if bounds is None:
+        order, ball, center = _check_moment(moment), _check.positive("radius", radius), 0.0
+    else:
+        order, ball, center = math.inf, (bounds[1] - bounds[0]) / 2, bounds[0] + (bounds[1] - bounds[0]) / 2
+    records = array(x, nan, rows=bounds is None)
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]
-    release = Release.of(definition, noise, method, order, radius, n, dim)
+    release = Release.of(definition, noise, method, order, ball, n, dim)
     added, threshold = release.noise, release.threshold
-    total = clipped_sum(records, dim, threshold, nan)
-    value = added.add(total, n, open_stream(rng)) * (added.grid.step / FINE * threshold) / n
+    total = clipped_sum(records, dim, threshold, nan, bounds)
+    value = center + added.add(total, n, open_stream(rng)) * (added.grid.step / FINE * threshold) / n
     stderr = math.sqrt(release.spread / n + release.deviation**2)
     return MeanEstimate(
         float(value[0]) if records.ndim == 1 else value,
@@ -174,7 +187,19 @@ def mean(
         level=threshold,
         noise=release.deviation,
         risk=release.risk,
+        _span=(-math.inf, math.inf) if bounds is None else bounds,
     )
+
+
+def _bounds(moment: Any, radius: Any, lower: Any, upper: Any) -> tuple[float, float] | None:
+    """Return the ends of the interval of the records; None if a moment is given."""
+    given = [name for name, value in zip(("moment", "radius"), (moment, radius), strict=True) if value is not None]
+    ends = [name for name, value in zip(("lower", "upper"), (lower, upper), strict=True) if value is not None]
+    if sorted([len(given), len(ends)]) != [0, 2]:
+        raise ValueError(
+            f"either moment and radius or lower and upper must be given, got {', '.join([*given, *ends]) or 'none'}"
+        )
+    return _check.interval(lower, upper) if ends else None
 
 
 @dataclass(frozen=True)
@@ -284,8 +309,13 @@ def _best_radius(order: float, radius: float, nu: float, n: int, start: float) -
     )
 
 
-def clipped_sum(records: AnyArray, dim: int, radius: float, nan: str) -> NDArray[np.object_]:
-    """Return the sum of rows moved into the ball, as integers in steps of radius 2^-40."""
+def clipped_sum(
+    records: AnyArray, dim: int, radius: float, nan: str, bounds: tuple[float, float] | None = None
+) -> NDArray[np.object_]:
+    """Return the sum of rows moved into the ball, as integers in steps of radius 2^-40.
+
+    With bounds, records are numbers, and the ball is around the center of the bounds.
+    """
     n, rows = len(records), max(1, PIECE_NUMBERS // dim)
     convert = Reals().convert
 
@@ -293,6 +323,7 @@ def clipped_sum(records: AnyArray, dim: int, radius: float, nan: str) -> NDArray
         state, scratch = np.zeros((dim, 2), np.uint64), np.empty(2 * dim)
         for row in range(start, stop, rows):
             piece = convert(records[row : min(stop, row + rows)])
+            piece = piece if bounds is None else _centered(piece, *bounds)
             if tally.add_clipped(piece, dim, radius, scratch, state) and nan == "raise":
                 raise invalid_error(records)
         return state
@@ -303,3 +334,10 @@ def clipped_sum(records: AnyArray, dim: int, radius: float, nan: str) -> NDArray
             int(low) + (int(high) << 64) for low, high in zip(state[:, 0], state[:, 1].view(np.int64), strict=True)
         ]
     return total
+
+
+def _centered(numbers: AnyArray, lower: float, upper: float) -> Floats:
+    """Return the distances of numbers from the center of an interval, after clipping; NaN for what is not finite."""
+    distances = np.clip(numbers, lower, upper, dtype=np.float64) - (lower + (upper - lower) / 2)
+    distances[~np.isfinite(numbers)] = np.nan
+    return distances

@@ -238,9 +238,9 @@ class HistogramAnswer(Answer):
 class _Crossing:
     """Limits of quantiles: the numbers at which the limits of a distribution function reach probabilities.
 
-    The lower limit is too high only if the upper limit of the function is too low at the end of the bin of the quantile, and the
-    upper limit is too low only if the lower limit of the function is too high at the end of the bin before it. So each limit
-    fails with the probability of one limit of the function. With `is_uniform` the same holds between the ends, where the
+    The lower limit is too high only if the upper limit of the function is too low at the end of the bin of the quantile, and
+    the upper limit is too low only if the lower limit of the function is too high at the end of the bin before it. So each
+    limit fails with the probability of one limit of the function. With `is_uniform` the same holds between the ends, where the
     function and its limits are linear.
     """
 

@@ -334,6 +334,87 @@ def test_attributes_of_the_result():
     assert (approximate.guarantee.epsilon, approximate.guarantee.delta) == (1.0, 0.1)
 
 
+# Numbers in an interval -----------------------------------------------------------------------------------------------
+
+
+@each("privacy", DEFINITIONS)
+def test_a_mean_in_an_interval_is_that_of_the_distances_from_its_center(privacy):
+    """The same sums, noise and errors as with the center subtracted, for numbers that are clipped first."""
+    lower, upper = 18.0, 65.0
+    x = np.random.default_rng(1).normal(45, 20, 3000)
+    found = mean(x, lower=lower, upper=upper, rng=3, privacy=privacy, **DEFINITIONS[privacy])
+    distances = np.clip(x, lower, upper) - 41.5
+    known = mean(distances, moment=math.inf, radius=23.5, rng=3, privacy=privacy, **DEFINITIONS[privacy])
+    assert found.value == 41.5 + known.value
+    assert (found.stderr, found.noise, found.level, found.risk) == (known.stderr, known.noise, 23.5, known.risk)
+    assert found.guarantee == known.guarantee
+    assert abs(found.value - np.clip(x, lower, upper).mean()) < 6 * found.noise + 1e-6
+    assert found.stderr >= 23.5 / math.sqrt(3000)
+
+
+def test_no_record_moves_a_sum_in_an_interval_by_more_than_its_length():
+    """In fine steps, whatever the numbers are: ends, beyond them, huge, and infinite where these count as the center."""
+    for lower, upper in ((0.0, 1.0), (-3.0, 5.0), (1e9, 1e9 + 1), (-1e100, 1e100), (1 / 3, 0.7)):
+        half = (upper - lower) / 2
+        values = [lower, upper, np.nextafter(lower, -np.inf), -1.7e308, 1.7e308, lower + half, np.inf, np.nan, 0.0]
+        sums = [int(inside.clipped_sum(np.array([v]), 1, half, "center", (lower, upper))[0]) for v in values]
+        assert max(sums) - min(sums) <= 2 * FINE
+        assert (min(sums), max(sums)) == (-FINE, FINE)
+        assert sums[6] == sums[7] == 0
+
+
+def test_types_and_containers_do_not_change_a_mean_in_an_interval(tmp_path):
+    x = np.random.default_rng(2).integers(0, 100, 10_000).astype(np.float32)
+    options = {"epsilon": 1.0, "lower": 18, "upper": 65, "rng": 5}
+    expected = mean(x, **options)
+    np.save(tmp_path / "x.npy", x)
+    memory_map = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for form in (x.astype(np.float64), x.astype(np.int64), x.astype(np.float16), x[::-1], x.tolist(), memory_map):
+        assert mean(form, **options) == expected
+    assert (np.asarray(memory_map) == x).all()
+    x[3] = np.nan
+    with pytest.raises(ValueError, match="index 3 is outside"):
+        mean(x, **options)
+    centered = x.copy()
+    centered[3] = 41.5
+    assert mean(x, nan="center", **options) == mean(centered, **options)
+
+
+def test_limits_of_a_mean_in_an_interval_are_shown_within_it():
+    found = mean([0.0] * 20, epsilon=0.5, lower=0, upper=1, rng=1)
+    assert "(95 %: 0.00 to" in repr(found)
+    assert found.interval()[0] < 0
+
+
+@each(
+    "given, listed",
+    [
+        ({}, "none"),
+        ({"moment": 2}, "moment"),
+        ({"lower": 0}, "lower"),
+        ({"moment": 2, "radius": 1, "lower": 0, "upper": 1}, "moment, radius, lower, upper"),
+        ({"radius": 1, "upper": 1}, "radius, upper"),
+    ],
+)
+def test_either_a_moment_or_an_interval_is_needed(given, listed):
+    message = f"either moment and radius or lower and upper must be given, got {listed}"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        mean([0.5], epsilon=1.0, **given)
+
+
+@pytest.mark.long
+@each("privacy", ["pure", "approximate"])
+@each("share", [0.5, 0.02])
+def test_intervals_of_a_mean_in_an_interval_cover(privacy, share):
+    """2,000 releases of 500 records that are the ends of the interval: half of each is the worst case of the standard error."""
+    rng, runs, covered = np.random.default_rng(1), 2000, 0
+    for seed in range(runs):
+        x = np.where(rng.random(500) < share, 20.0, 10.0)
+        low, high = mean(x, lower=10, upper=20, rng=seed, privacy=privacy, **DEFINITIONS[privacy]).interval()
+        covered += low <= 10 + 10 * share <= high
+    assert_coverage(covered, runs, 0.93, detects=0.88, most=0.97 if share == 0.5 else 1.0)
+
+
 # Input ----------------------------------------------------------------------------------------------------------------
 
 
@@ -364,6 +445,9 @@ BAD = [
     ({"radius": math.inf}, ValueError, "radius must be a finite number"),
     ({"x": []}, ValueError, "x must hold at least 1 record, got none"),
     ({"x": np.zeros((0, 3))}, ValueError, "x must hold at least 1 record, got none"),
+    ({"moment": None}, ValueError, "either moment and radius or lower and upper must be given, got radius"),
+    ({"moment": None, "radius": None, "lower": 1, "upper": 0}, ValueError, "lower and upper must be finite with"),
+    ({"moment": None, "radius": None, "lower": 0, "upper": 1, "x": [[0.5]]}, ValueError, r"x must have shape \(n,\)"),
     ({"x": 3.0}, ValueError, r"x must have shape \(n,\), got shape \(\)"),
     ({"x": np.zeros((2, 2, 2))}, ValueError, r"x must have shape \(n,\), got shape"),
     ({"x": ["a"]}, TypeError, "x must be real numbers"),

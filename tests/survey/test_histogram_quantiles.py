@@ -53,7 +53,7 @@ def test_several_quantiles_are_those_of_each_probability():
 
 @each("optional", [False, True])
 def test_limits_reach_the_probability_in_the_limits_of_the_distribution_function(optional):
-    """The polygon through the upper limits at the edges is q at the lower limit, and that through the lower ones at the upper."""
+    """At the lower limit the polygon through the upper limits at the edges is q, and the other way round."""
     answer = answer_of(FLAT, optional=optional)
     low, high = answer.cdf().interval()
     below, above = answer.quantile(PROBABILITIES, within_bins=UNIFORM).interval()
