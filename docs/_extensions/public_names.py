@@ -88,6 +88,7 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "ldpfast.survey.compare": ("ldpfast.survey.SurveyComparison",),
     "ldpfast.bounds.mean_1d": ("ldpfast.bounds.Bound",),
     "ldpfast.bounds.compare": ("ldpfast.bounds.Comparison",),
+    "ldpfast.central.counts": ("ldpfast.central.CountsEstimate",),
     "ldpfast.central.histogram_density": ("ldpfast.central.CubeHistogram",),
     "ldpfast.central.mean": ("ldpfast.central.MeanEstimate",),
     "ldpfast.central.quantile": ("ldpfast.central.QuantileEstimate",),

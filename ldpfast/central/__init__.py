@@ -6,6 +6,8 @@ This package is provisional: its names can change in a minor release.
 from typing import TYPE_CHECKING, Any
 
 from .. import _moved
+from ._counts_release import CountsEstimate as CountsEstimate
+from ._counts_release import counts
 from ._cube_histogram import CubeHistogram as CubeHistogram
 from ._cube_histogram import histogram_density
 from ._error_bounds import m_estimate_sample_size, mean_error, quantile_error, smooth_sensitivity_error
@@ -32,6 +34,7 @@ __all__ = [
     "Quantile",
     "TrimmedMean",
     "calibrate",
+    "counts",
     "gross_error_sensitivity",
     "histogram_density",
     "influence",

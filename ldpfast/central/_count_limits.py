@@ -1,4 +1,4 @@
-"""Limits of shares from counts with two-sided geometric noise, by exact inversion."""
+"""Limits of shares, and of the counts of given records, from counts with two-sided geometric noise, by exact inversion."""
 
 from __future__ import annotations
 
@@ -98,3 +98,27 @@ class NoisyCounts:
             ratio = math.exp(-self.rate) * at * (1 - share) / ((n - at + 1) * share)
             series = np.exp(last) / (1 - ratio)
         return np.where(k < 0, 0.0, np.where(inside & (below < TINY) & (tilted * n > at), series, total))
+
+
+@dataclass(frozen=True)
+class NoisyCountsOfRecords:
+    """Limits of the counts of given records, from counts with two-sided geometric noise plus 1/2.
+
+    The noise N without the half is at least k with probability q^k / 2 for k >= 0, and N and -1 - N have one distribution. So a
+    count is below the noisy one plus 1/2 less k with that probability. Limits are whole numbers.
+
+    Attributes
+    ----------
+    rate : float
+        Logarithm of the ratio 1 / q of the probabilities of neighboring values of the noise.
+    """
+
+    rate: float
+    by_coordinate: ClassVar[bool] = True
+
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
+        tails = np.asarray(tail, np.float64)
+        with np.errstate(divide="ignore"):
+            size = -np.log(2 * np.minimum(tails, 1 - tails)) / self.rate
+        margin = np.where(tails <= 0.5, np.ceil(size), -np.floor(size)) - 0.5
+        return value - margin, value + margin

@@ -166,10 +166,12 @@ def mean(
     _check.choice("noise", noise, ("grid", "l2"))
     definition = definition_of(privacy, epsilon, delta)
     bounds = _bounds(moment, radius, lower, upper)
+    center = 0.0
     if bounds is None:
-        order, ball, center = _check_moment(moment), _check.positive("radius", radius), 0.0
+        order, ball = _check_moment(moment), _check.positive("radius", radius)
     else:
-        order, ball, center = math.inf, (bounds[1] - bounds[0]) / 2, bounds[0] + (bounds[1] - bounds[0]) / 2
+        order, ball = math.inf, (bounds[1] - bounds[0]) / 2
+        center = bounds[0] + ball
     records = array(x, nan, rows=bounds is None)
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]
     release = Release.of(definition, noise, method, order, ball, n, dim)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._frames import Piece, pieces
 from .._typing import AnyArray, Floats
 from ..mechanisms import Mechanism
 from ..mechanisms._draws import PeopleCounts, bincount, multinomial
 from ..reports import recipe_of
 from ._answers_per_person import Item
+from ._canonical_cells import canonical_cells
 from ._layout import SurveyLayout
 from ._mechanisms import uses_numbers
 
@@ -38,8 +37,6 @@ def simulated(layout: SurveyLayout, frame: Any, n: int, generator: Generator) ->
     layout.series.require_wave()
     cells = _cells(layout, frame)
     rows = len(next(iter(cells.values())))
-    if not rows:
-        raise ValueError("people must be a table with at least one row, got none")
     choices = math.comb(len(layout.items), layout.answers)
     if choices > MAX_CHOICES:
         raise ValueError(
@@ -72,20 +69,10 @@ def _set_probabilities(layout: SurveyLayout, sets: int) -> Floats:
 
 def _cells(layout: SurveyLayout, frame: Any) -> dict[str, AnyArray]:
     """Return the canonical values of all rows, by the names of the questions."""
-    names = {name: question.column or name for name, question in layout.declared.items()}
-    found: dict[str, list[AnyArray]] = {name: [] for name in names}
-    for piece in pieces(frame, layout.sources):
-        for name, question in layout.declared.items():
-            column = question.read(names[name], question.gathered(name, piece.columns))
-            cells = question.canonical(column, np.arange(piece.n))
-            if cells is None:
-                raise question.first_fault(names[name], column, 0, piece.n, place=partial(_place, piece))
-            found[name].append(cells)
-    return {name: np.concatenate(parts) if parts else np.zeros(0) for name, parts in found.items()}
-
-
-def _place(piece: Piece, row: int) -> str:
-    return piece.place(piece.start + row)
+    parts = [found for _, found in canonical_cells(layout.declared, frame)]
+    if not sum(len(next(iter(part.values()))) for part in parts):
+        raise ValueError("people must be a table with at least one row, got none")
+    return {name: np.concatenate([part[name] for part in parts]) for name in layout.declared}
 
 
 def _records(

@@ -212,6 +212,7 @@ def instances() -> list[Any]:
         designs.BitChannel(3, 0.75, 0.25),
         analysis.LabelClassifier(designs.warner(0.7)),
         *regressions(),
+        central.counts({"x": [True, False] * 8}, {"x": survey.YesNo()}, epsilon=1.0, rng=1),
         central.histogram_density(numbers, epsilon=1.0, rng=1),
         central.histogram_density(vectors, epsilon=1.0, bins=2, rng=1),
         *(
