@@ -2,29 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._frames import By, read_by
 from .._labels import numbers_by_label
 from .._random import open_generator
 from .._typing import AnyArray
 from ..domains import Categories, Domain
-from ..reports import MAX_REPORTS, Aggregator, Question, aggregator_with, recipe_of
+from ..reports import MAX_REPORTS, Aggregator, GroupedAggregator, Question, aggregator_with, recipe_of
 from ._draws import multinomial
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .._random import RNGLike
 
 SUM_ERROR = 1e-9  # of shares, from rounding
 
 
+@overload
 def simulate(
-    mechanism: Question[Any], shares_or_counts: Mapping[Any, Any] | ArrayLike, n: int, *, rng: RNGLike = None
-) -> Aggregator:
+    mechanism: Question[Any],
+    shares_or_counts: Mapping[Any, Any] | ArrayLike,
+    n: int,
+    *,
+    by: None = None,
+    rng: RNGLike = None,
+) -> Aggregator: ...
+
+
+@overload
+def simulate(
+    mechanism: Question[Any],
+    shares_or_counts: Mapping[Any, Any] | ArrayLike,
+    n: int | Mapping[Any, int],
+    *,
+    by: str | Sequence[str],
+    rng: RNGLike = None,
+) -> GroupedAggregator: ...
+
+
+def simulate(
+    mechanism: Question[Any],
+    shares_or_counts: Mapping[Any, Any] | ArrayLike,
+    n: int | Mapping[Any, int],
+    *,
+    by: str | Sequence[str] | None = None,
+    rng: RNGLike = None,
+) -> Aggregator | GroupedAggregator:
     """Return an aggregator of simulated reports of n people, drawn from its exact distribution without making reports.
 
     The time does not grow with n, but for `ProjectiveGeometryResponse` with a large field: a billion people take as long as a
@@ -40,20 +70,25 @@ def simulate(
         floats with the sum 1. Or a mapping from records to such numbers, with tuples for vectors. With shares, the people
         are drawn at random from the population. For a survey: a table of people, from whose rows n people are drawn with
         replacement.
-    n : int
-        Number of people, in [1, 2^62).
+    n : int, mapping or series
+        Number of people, in [1, 2^62). With `by` it can be a number for each group of the table.
+    by : str or list of str, optional
+        For a survey: public columns of the table that divide people into groups, as for `collect`. With one number n, people
+        are drawn from all rows, so that the sizes of the groups vary as in a sample; otherwise from the rows of their group.
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness, for a NumPy generator.
 
     Returns
     -------
     aggregator : Aggregator
-        ``mechanism.aggregator()`` with n reports. Its `estimate`, `merge` and `to_bytes` work as for real reports.
+        ``mechanism.aggregator()`` with n reports, or with `by` a `GroupedAggregator`, without groups of which nobody is drawn.
+        Its `estimate`, `merge` and `to_bytes` work as for real reports.
 
     Raises
     ------
     TypeError, ValueError
-        If `mechanism` is not as above, or `n` not an integer in its range. If `shares_or_counts` has a wrong length, a
+        If `mechanism` is not as above, or `n` not an integer in its range, or numbers of other groups. If `by` is not that of a
+        survey. If `shares_or_counts` has a wrong length, a
         negative number or NaN, a wrong sum, or a record that is not in the domain. If there is no exact form: for
         `L2Ball`, `PrivUnit`, `RankCodebook`, `RankedSigns`, `LaplaceVector` with norm="l2", `SeriesDensity`, and for a few
         parameters of other mechanisms. Privatize and count a sample of records then.
@@ -86,13 +121,21 @@ def simulate(
     >>> result = ldp.simulate(survey, people, n=10**8, rng=1).estimate()
     >>> bool(abs(result["smokes"].value - 0.25) < 0.001)
     True
+    >>> people["region"] = ["N", "N", "S", "S"]
+    >>> results = ldp.simulate(survey, people, {"N": 10**8, "S": 10**7}, by="region", rng=1).estimate()
+    >>> bool(abs(results["N"]["smokes"].value - 0.5) < 0.001), results["S"].n
+    (True, 10000000)
     """
     recipe: Any = recipe_of(mechanism) if isinstance(mechanism, Question) else None
     if not (hasattr(recipe, "simulated") or getattr(recipe, "draw", None)):
         raise TypeError(f"mechanism must be a Mechanism, a Problem or a Survey, got {type(mechanism).__name__}")
-    n = _check.integer("n", n, 1, MAX_REPORTS - 1)
     if hasattr(recipe, "simulated"):
-        return aggregator_with(mechanism, recipe.simulated(shares_or_counts, n, open_generator(rng)), n)
+        return _of_survey(mechanism, recipe, shares_or_counts, n, read_by(by), open_generator(rng))
+    if by is not None:
+        raise ValueError(
+            f"by must be None but for a survey, got {by!r}: simulate each group, and join them by GroupedAggregator.of"
+        )
+    n = _check.integer("n", n, 1, MAX_REPORTS - 1)
     records, amounts = _population(recipe.domain, shares_or_counts)
     _check_sum(amounts, n)
     generator = open_generator(rng)
@@ -100,6 +143,18 @@ def simulate(
     present = people > 0
     state = recipe.draw(records[present], people[present], generator)
     return aggregator_with(mechanism, [state], n)
+
+
+def _of_survey(
+    survey: Question[Any], recipe: Any, people: Any, n: Any, by: By | None, generator: Generator
+) -> Aggregator | GroupedAggregator:
+    """Return the simulated reports to a survey, of people from the rows of a table."""
+    if by is None:
+        n = _check.integer("n", n, 1, MAX_REPORTS - 1)
+    recipe.check_groups(by)
+    groups = recipe.simulated(people, n, by, generator)
+    found = {value: aggregator_with(survey, states, size) for value, states, size in groups}
+    return found[None] if by is None else GroupedAggregator.of(found, by=by)
 
 
 def _population(domain: Domain, given: Any) -> tuple[AnyArray, AnyArray]:

@@ -19,12 +19,12 @@ from . import _messages, _survey_tally
 from ._answers_per_person import WORDS
 from ._layout import SurveyLayout
 from ._survey_people import SurveyPeople, warn_clipped, warn_public
-from ._survey_simulation import simulated
+from ._survey_simulation import Simulated, simulated
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from .._frames import Groups
+    from .._frames import By, Groups
     from .._random import RNGLike
 
 
@@ -55,9 +55,9 @@ class SurveyRecipe(SurveyLayout, Recipe):
     def require_keys(self, personal: bool) -> None:
         self.series.require_keys(personal)
 
-    def simulated(self, people: Any, n: int, generator: Generator) -> list[AnyArray]:
-        """Return the counts of the reports of n people, who are drawn from the rows of a table."""
-        return simulated(self, people, n, generator)
+    def simulated(self, people: Any, n: Any, by: By | None, generator: Generator) -> Simulated:
+        """Return the counts of the reports of people, who are drawn from the rows of a table, by groups."""
+        return simulated(self, people, n, by, generator)
 
     draw = None
 

@@ -75,6 +75,105 @@ def test_a_billion_people_are_estimated_in_no_more_time():
     assert result["c"].value == pytest.approx([0.5, 0.5], abs=0.002)
 
 
+# Groups ---------------------------------------------------------------------------------------------------------------
+
+REGIONS = {"a": [True, False, True, True, None], "region": ["N", "N", "S", "S", "W"], "year": [1, 2, 1, 2, 1]}
+ASKED = Survey({"a": YesNo(optional=True)}, 3.0, answers="all")
+
+
+def test_groups_have_the_people_of_their_rows():
+    """Numbers by group, from the rows of the group alone: the share of yes is that of the rows, and nobody else is counted."""
+    sizes = {"S": 10**8, "N": 4 * 10**8, "W": 10**6}
+    found = ldp.simulate(ASKED, REGIONS, sizes, by="region", rng=1)
+    assert {group: one.n for group, one in found.items()} == sizes
+    assert (list(found), found.by) == (["N", "S", "W"], "region")
+    results = found.estimate()
+    assert results["N"]["a"].value == pytest.approx(0.5, abs=0.001)
+    assert results["S"]["a"].value == pytest.approx(1.0, abs=0.001)
+    assert results["W"]["a"].missing.value == pytest.approx(1.0, abs=0.01)
+    difference = results["S"]["a"] - results["N"]["a"]
+    assert difference.value == pytest.approx(0.5, abs=0.002)
+
+
+def test_everybody_is_in_one_group_and_loses_epsilon_once():
+    found = ldp.simulate(ASKED, REGIONS, 10_000, by=["region", "year"], rng=1)
+    assert found.n == sum(one.n for one in found.values()) == 10_000
+    results = found.estimate()
+    assert {result.guarantee for result in results.values()} == {ASKED.guarantee}
+    assert ASKED.guarantee.epsilon <= 3.0
+
+
+def test_sizes_of_groups_vary_as_in_a_sample():
+    """1,000 studies of 50 people: the numbers by group have the means and variances of a multinomial distribution."""
+    rng, runs, n = np.random.default_rng(1), 1000, 50
+    sizes = np.zeros((runs, 3))
+    for run in range(runs):
+        found = ldp.simulate(ASKED, REGIONS, n, by="region", rng=rng)
+        sizes[run] = [found[group].n if group in found else 0 for group in "NSW"]
+    assert (sizes.sum(axis=1) == n).all()
+    share = np.array([0.4, 0.4, 0.2])
+    variance = n * share * (1 - share)
+    assert (np.abs(sizes.mean(axis=0) - n * share) < 4.5 * np.sqrt(variance / runs)).all()
+    assert (np.abs(sizes.var(axis=0) / variance - 1) < 5 * np.sqrt(2.2 / runs)).all()
+    assert abs(np.cov(sizes.T)[0, 1] + n * 0.16) < 5 * n * 0.4 / np.sqrt(runs)
+
+
+def test_simulated_groups_are_those_of_the_rows_alone_and_merge_with_real_ones():
+    found = ldp.simulate(ASKED, REGIONS, {"N": 900, "S": 80, "W": 7}, by="region", rng=5)
+    one = ldp.simulate(ASKED, {name: values[:2] for name, values in REGIONS.items()}, 900, rng=5)
+    assert found["N"].to_bytes() == one.to_bytes()
+    real = ASKED.collect(REGIONS | {"region": ["N", "S", "X", "X", "X"]}, by="region", rng=1)
+    assert {group: part.n for group, part in found.merge(real).items()} == {"N": 901, "S": 81, "W": 7, "X": 3}
+    assert ldp.load(found.to_bytes()).to_bytes() == found.to_bytes()
+    alone = {name: values[:2] for name, values in REGIONS.items()}
+    assert ldp.simulate(ASKED, alone, 9, by="region", rng=1)["N"].n == 9
+
+
+def test_labels_of_groups_decide():
+    """Numbers as a series in another order, and groups of a frame with categories, or of several columns."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(REGIONS)
+    frame["region"] = pd.Categorical(frame["region"], ["W", "S", "N", "E"])
+    sizes = pd.Series({"W": 3, "S": 20, "N": 100})
+    found = ldp.simulate(ASKED, frame, sizes, by="region", rng=1)
+    assert {group: one.n for group, one in found.items()} == {"N": 100, "S": 20, "W": 3}
+    pairs = {("N", 1): 1, ("N", 2): 2, ("S", 1): 3, ("S", 2): 4, ("W", 1): 5}
+    found = ldp.simulate(ASKED, frame, pairs, by=["region", "year"], rng=1)
+    assert {group: one.n for group, one in found.items()} == pairs
+
+
+@each(
+    "n, by, error, message",
+    [
+        (
+            {"N": 1, "S": 2},
+            "region",
+            ValueError,
+            "n must have a number for each group .*; the first that differs is 'W'",
+        ),
+        ({"N": 1, "S": 2, "W": 3, "X": 1}, "region", ValueError, "n must have a number .* differs is 'X'"),
+        ({"N": 1.5, "S": 2, "W": 3}, "region", TypeError, "n of 'N' must be an integer, got float"),
+        ({"N": 0, "S": 2, "W": 3}, "region", ValueError, "n of 'N' must be an integer >= 1, got 0"),
+        ({"N": 1 << 61, "S": 1 << 61, "W": 3}, "region", ValueError, "n must be fewer than 2.62 people"),
+        ({"N": 1, "S": 2, "W": 3}, None, TypeError, "n must be an integer, got dict"),
+        ([1, 2, 3], "region", TypeError, "n must be an integer, got list"),
+        (0, "region", ValueError, "n must be an integer"),
+        (9, "place", ValueError, "frame must have one column 'place'"),
+        (9, 3, TypeError, "by must be the name of a column"),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused(n, by, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        ldp.simulate(ASKED, REGIONS, n, by=by, rng=1)
+
+
+def test_groups_of_a_mechanism_are_refused_and_private_ones_doubtful():
+    with pytest.raises(ValueError, match=r"^by must be None but for a survey, got 'region'"):
+        ldp.simulate(ldp.Warner(1.0), [0.5, 0.5], 10, by="region")
+    with pytest.warns(UserWarning, match="by must be a public column"):
+        ldp.simulate(ASKED, REGIONS, 10, by="a", rng=1)
+
+
 @each(
     "call, error, message",
     [
