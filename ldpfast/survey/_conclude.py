@@ -108,9 +108,12 @@ def _weights_of(
     unweighted = [item.name for item in layout.items if not item.form.has_weights]
     if unweighted:
         _warn_unweighted(unweighted, layout)
-    found = [weights.on(np.ravel(asked) > 0) for asked in n]
+    answered = [np.ravel(asked) > 0 for asked in n]
+    found = [weights.on(rows) for rows in answered]
     names = [item.name for item in layout.items]
-    fewer = [name for name, own in zip(names, found, strict=True) if own is not weights and name not in unweighted]
+    fewer = [
+        name for name, rows in zip(names, answered, strict=True) if weights.leaves_out(rows) and name not in unweighted
+    ]
     impossible = [name for name, own in zip(names, found, strict=True) if own is None and name not in unweighted]
     left_out = [*unweighted, *impossible]
     if len(left_out) == len(names):

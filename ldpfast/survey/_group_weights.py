@@ -38,13 +38,24 @@ class GroupWeights:
     calibration: Calibration | None = None
 
     def on(self, rows: NDArray[np.bool_]) -> GroupWeights | None:
-        """Return weights of some of the groups, which stand for the others; None if they do not agree with the margins."""
+        """Return weights of some of the groups, which stand for the others; None if they do not agree with the population.
+
+        Nobody has to stand for groups without a weight.
+        """
         if rows.all():
             return self
         calibration = self.calibration.on(rows) if self.calibration else None
-        shares = calibration.shares(self.n[rows]) if calibration and rows.any() else None
+        shares: Floats | None = None
+        if not self.leaves_out(rows):
+            shares = self.weights[rows]
+        elif calibration and rows.any():
+            shares = calibration.shares(self.n[rows])
         names = [name for name, chosen in zip(self.names, rows, strict=True) if chosen]
         return None if shares is None else GroupWeights(names, shares, self.n[rows], calibration)
+
+    def leaves_out(self, rows: NDArray[np.bool_]) -> bool:
+        """Return whether some of the groups are without people of the population."""
+        return bool(self.weights[~rows].any())
 
     def shares(self, found: Shares) -> Shares:
         """Return the shares of symbols in the population, from those of every group."""
@@ -71,12 +82,15 @@ class GroupWeights:
         """Return the mean in the population, from the means of every group."""
         values, w = np.asarray(found.value), self.weights
         column = values[:, np.newaxis]
-        variance = float(self.covariance(np.square(found.stderr)[:, np.newaxis], column, column)[0])
         n, rule = int(np.sum(found.n)), found.rule
         up: Any = getattr(rule, "up", 0.0)
         down: Any = getattr(rule, "down", 0.0)
+        variances = np.square(found.stderr)
         if isinstance(rule, Binomial):
             up = down = (rule.debiasing.one - rule.debiasing.zero) / np.asarray(found.n)
+        elif np.any(up) and np.any(down):
+            variances = _shared_variances(values, variances, np.asarray(found.n), up, down)
+        variance = float(self.covariance(variances[:, np.newaxis], column, column)[0])
         bounded: IntervalRule = Normal.of_sum(self._effective(found.n))
         if np.any(up) and np.any(down):
             if (w < 0).any():
@@ -111,3 +125,30 @@ class GroupWeights:
         design, root = self.calibration.design, np.sqrt(self.n * (self.weights != 0))[:, np.newaxis]
         fitted = np.linalg.lstsq(root * design, root * values, rcond=None)[0]
         return np.asarray(values - design @ fitted)
+
+
+def _shared_variances(values: Floats, variances: Floats, n: NDArray[np.int64], up: Any, down: Any) -> Floats:
+    """Return the variances of the means of groups, with one report in all groups together that widens them.
+
+    The variance of the mean of decoded codes counts one report more, half of each extreme value, so that it is not too small for
+    few reports. With one such report in each group, the sum over many small groups is up to twice too large. Here each group
+    has its part of one. Its n reports have a sum of squares with n - 1 degrees of freedom; the other two of the n + 1 in the
+    denominator have the pooled variance within groups.
+
+    Parameters
+    ----------
+    values, variances : ndarray, shape (groups,)
+        Means, and their variances with a report more in each group.
+    n : ndarray, shape (groups,)
+        Numbers of reports.
+    up, down : ndarray, shape (groups,)
+        Distances of the means from the extreme values, divided by n.
+    """
+    total, groups = float(n.sum()), len(n)
+    extremes = (np.square(n * up) + np.square(n * down)) / 2
+    squares = np.maximum(variances * n * (n + 1) - extremes, 0.0)
+    mean = n @ values / total
+    highest, lowest = values[0] + n[0] * up[0], values[0] - n[0] * down[0]
+    pooled = (squares.sum() + ((highest - mean) ** 2 + (mean - lowest) ** 2) / 2) / (total - groups + 1)
+    part = n / total
+    return np.asarray((squares + part * extremes + 2 * (1 - part) * pooled) / ((n + 1) * n))
