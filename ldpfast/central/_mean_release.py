@@ -251,7 +251,7 @@ class Release:
         return cls(added, threshold, math.sqrt(nu / dim) * threshold, bias, spread, risk)
 
 
-def _check_moment(moment: float) -> float:
+def _check_moment(moment: float | None) -> float:
     """Return the order of a moment, if it is > 1."""
     if isinstance(moment, float) and math.isinf(moment) and moment > 0:
         return math.inf
@@ -340,6 +340,6 @@ def clipped_sum(
 
 def _centered(numbers: AnyArray, lower: float, upper: float) -> Floats:
     """Return the distances of numbers from the center of an interval, after clipping; NaN for what is not finite."""
-    distances = np.clip(numbers, lower, upper, dtype=np.float64) - (lower + (upper - lower) / 2)
+    distances: Floats = np.clip(numbers, lower, upper, dtype=np.float64) - (lower + (upper - lower) / 2)
     distances[~np.isfinite(numbers)] = np.nan
     return distances

@@ -130,9 +130,9 @@ class GroupWeights:
 def _shared_variances(values: Floats, variances: Floats, n: NDArray[np.int64], up: Any, down: Any) -> Floats:
     """Return the variances of the means of groups, with one report in all groups together that widens them.
 
-    The variance of the mean of decoded codes counts one report more, half of each extreme value, so that it is not too small for
-    few reports. With one such report in each group, the sum over many small groups is up to twice too large. Here each group
-    has its part of one. Its n reports have a sum of squares with n - 1 degrees of freedom; the other two of the n + 1 in the
+    The variance of the mean of decoded codes counts one report more, half of each extreme value, so that it is not too small
+    for few reports. With one such report in each group, the sum over many small groups is up to twice too large. Here each
+    group has its part of one. Its n reports have a sum of squares with n - 1 degrees of freedom; the other two of the n + 1 in the
     denominator have the pooled variance within groups.
 
     Parameters
