@@ -132,8 +132,8 @@ def _shared_variances(values: Floats, variances: Floats, n: NDArray[np.int64], u
 
     The variance of the mean of decoded codes counts one report more, half of each extreme value, so that it is not too small
     for few reports. With one such report in each group, the sum over many small groups is up to twice too large. Here each
-    group has its part of one. Its n reports have a sum of squares with n - 1 degrees of freedom; the other two of the n + 1 in the
-    denominator have the pooled variance within groups.
+    group has its part of one. Its n reports have a sum of squares with n - 1 degrees of freedom; the other two of the n + 1 in
+    the denominator have the pooled variance within groups.
 
     Parameters
     ----------

@@ -192,14 +192,14 @@ class HistogramAnswer(Answer):
         --------
         >>> import numpy as np
         >>> from ldpfast.survey import Histogram, Survey
-        >>> survey = Survey({"age": Histogram([0, 20, 40, 60, 80])}, 4.0)
-        >>> age = survey.run({"age": np.arange(8000) % 80}, rng=1)["age"]
-        >>> quartiles = age.quantile([0.25, 0.5, 0.75], within_bins="uniform")
-        >>> low, high = quartiles.interval()
-        >>> quartiles.labels, bool((high - low < 8).all()), bool(((low < [20, 40, 60]) & ([20, 40, 60] < high)).all())
-        (('25 %', '50 %', '75 %'), True, True)
-        >>> age.quantile(0.25).interval()  # whatever the ages in a bin are
-        (0.0, 40.0)
+        >>> asked = Survey({"minutes": Histogram([0, 15, 30, 45, 60])}, 4.0)
+        >>> minutes = asked.run({"minutes": np.linspace(0, 60, 12_000)}, rng=1)["minutes"]
+        >>> quantiles = minutes.quantile([0.1, 0.4, 0.6], within_bins="uniform")
+        >>> low, high = quantiles.interval()
+        >>> quantiles.labels, bool((high - low < 5).all()), bool(((low < [6, 24, 36]) & ([6, 24, 36] < high)).all())
+        (('10 %', '40 %', '60 %'), True, True)
+        >>> minutes.quantile(0.4).interval()  # wherever in a bin the minutes are
+        (15.0, 30.0)
         """
         probabilities = _check.within("q", q, 0, 1, "()")
         if probabilities.ndim > 1:

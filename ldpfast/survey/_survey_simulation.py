@@ -34,7 +34,7 @@ WORDS = 1 << 32  # of the choice of one question
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class PopulationRows:
     """The rows of a table, from which people are drawn.
 
     Attributes
@@ -52,7 +52,7 @@ class People:
     groups: list[Any]
 
     @classmethod
-    def of(cls, layout: SurveyLayout, frame: Any, by: By | None) -> People:
+    def of(cls, layout: SurveyLayout, frame: Any, by: By | None) -> PopulationRows:
         """Return the rows of a table, divided by public columns.
 
         Raises
@@ -116,7 +116,7 @@ def simulated(layout: SurveyLayout, frame: Any, n: Any, by: By | None, generator
         different ways; if a mechanism has no exact form.
     """
     layout.series.require_wave()
-    people = People.of(layout, frame, by)
+    people = PopulationRows.of(layout, frame, by)
     choices = math.comb(len(layout.items), layout.answers)
     if choices > MAX_CHOICES:
         raise ValueError(
