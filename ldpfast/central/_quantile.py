@@ -82,6 +82,10 @@ class QuantileEstimate(Estimate[Any]):
         unlikely = np.flatnonzero(self.table.astype(np.float64) * (SIZE / TOP) <= miss)
         return min(1.0, (float(unlikely[0]) / 2 + 0.5) / self.n) if len(unlikely) else 1.0
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of `Estimate.to_dict`, with the probabilities."""
+        return {**super().to_dict(), "q": np.asarray(self.q).tolist()}
+
     def _unit(self) -> str:
         return " (unit of the records)"
 

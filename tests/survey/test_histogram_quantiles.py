@@ -131,15 +131,15 @@ POPULATIONS = {
 @each("population", POPULATIONS)
 @each("n, epsilon, optional", [(1000, 4.0, False), (20_000, 1.0, False), (4000, 2.0, True)])
 def test_limits_between_the_ends_of_bins_cover(population, n, epsilon, optional):
-    """2,000 studies of each population; all records are in the middles of their bins, and the quantile is the grouped one.
+    """800 studies of each population; all records are in the middles of their bins, and the quantile is the grouped one.
 
     With all people in one bin the shares are at the ends of their range, which no limit exceeds: then limits cover more often.
     """
-    shares, runs, covered = POPULATIONS[population], 2000, np.zeros(len(PROBABILITIES), int)
+    shares, runs, covered = POPULATIONS[population], 800, np.zeros(len(PROBABILITIES), int)
     rounded = np.rint(1000 * shares) / np.rint(1000 * shares).sum()
     truth = grouped_quantile(rounded, PROBABILITIES)
     for seed in range(runs):
         found = answer_of(shares, n, epsilon, seed, optional=optional)
         low, high = found.quantile(PROBABILITIES, within_bins=UNIFORM).interval()
         covered += (low <= truth) & (truth <= high)
-    assert_coverage(covered, runs, 0.93, detects=0.88, most=1.0 if population == "one bin" else 0.985)
+    assert_coverage(covered, runs, 0.93, detects=0.86, most=1.0 if population == "one bin" else 0.985)
