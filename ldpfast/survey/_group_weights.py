@@ -54,7 +54,7 @@ class GroupWeights:
         return None if shares is None else GroupWeights(names, shares, self.n[rows], calibration)
 
     def leaves_out(self, rows: NDArray[np.bool_]) -> bool:
-        """Return whether some of the groups are without people of the population."""
+        """Return whether other groups than those of some rows have a weight."""
         return bool(self.weights[~rows].any())
 
     def shares(self, found: Shares) -> Shares:
@@ -89,7 +89,7 @@ class GroupWeights:
         if isinstance(rule, Binomial):
             up = down = (rule.debiasing.one - rule.debiasing.zero) / np.asarray(found.n)
         elif np.any(up) and np.any(down):
-            variances = _shared_variances(values, variances, np.asarray(found.n), up, down)
+            variances = _shared_variances(values, variances, np.asarray(found.n, np.float64), up, down)
         variance = float(self.covariance(variances[:, np.newaxis], column, column)[0])
         bounded: IntervalRule = Normal.of_sum(self._effective(found.n))
         if np.any(up) and np.any(down):
@@ -127,7 +127,7 @@ class GroupWeights:
         return np.asarray(values - design @ fitted)
 
 
-def _shared_variances(values: Floats, variances: Floats, n: NDArray[np.int64], up: Any, down: Any) -> Floats:
+def _shared_variances(values: Floats, variances: Floats, n: Floats, up: Any, down: Any) -> Floats:
     """Return the variances of the means of groups, with one report in all groups together that widens them.
 
     The variance of the mean of decoded codes counts one report more, half of each extreme value, so that it is not too small

@@ -255,6 +255,17 @@ def test_errors_of_means_of_many_small_groups_are_right(each_group, spread):
     assert_coverage(covered, runs, 0.93, detects=0.88)
 
 
+def test_weighted_means_of_billions_of_people():
+    """Numbers of people whose squares exceed 64 bits."""
+    survey = Survey({"hours": Mean(0, 10)}, 6.0)
+    table, sizes = {"hours": [2.0, 8.0, 4.0], "g": ["x", "x", "y"]}, {"x": 10**12, "y": 3 * 10**12}
+    groups = ldp.simulate(survey, table, sizes, by="g", rng=1).estimate()
+    found = poststratify(groups, {"x": 0.5, "y": 0.5})["hours"]
+    expected = np.hypot(*(groups[g]["hours"].stderr for g in "xy")) / 2
+    assert found.stderr == pytest.approx(expected, rel=1e-6)
+    assert abs(found.value - 4.5) < 5 * found.stderr
+
+
 def test_a_question_needs_no_answers_of_groups_that_nobody_belongs_to():
     """A group with the share 0 has no weight, so that a question without its answers is left in, without a warning."""
     survey = Survey({"a": YesNo(), "b": YesNo()}, 8.0)
