@@ -67,7 +67,7 @@ class Table:
         return optional("pyarrow", "files").table(self.columns)
 
     def _texts(self) -> list[list[str]]:
-        return [[name, *map(_shown, values)] for name, values in self.columns.items()]
+        return [[name, *values] for name, values in self._shown_columns().items()]
 
     def __repr__(self) -> str:
         columns = []
@@ -80,7 +80,11 @@ class Table:
     def _html(self, note: str = "") -> str:
         """Return the table as HTML, with a note below."""
         left = {name for name, values in self.columns.items() if any(isinstance(value, str) for value in values)}
-        return html_table({name: list(map(_shown, values)) for name, values in self.columns.items()}, left, note)
+        return html_table(self._shown_columns(), left, note)
+
+    def _shown_columns(self) -> dict[str, list[str]]:
+        """Return the columns as texts."""
+        return {name: list(map(_shown, values)) for name, values in self.columns.items()}
 
     def _repr_html_(self) -> str:
         return self._html()
@@ -102,7 +106,12 @@ def shown_places(count: int) -> list[int]:
 
 
 def html_table(
-    columns: dict[str, list[str]], left: Container[str] = (), note: str = "", total: int | None = None
+    columns: dict[str, list[str]],
+    left: Container[str] = (),
+    note: str = "",
+    total: int | None = None,
+    *,
+    named_cells: bool = False,
 ) -> str:
     """Return a table of texts, with a note below, as HTML without scripts and colors.
 
@@ -116,8 +125,11 @@ def html_table(
         Text below the table. If there are more than 60 rows, 60 are shown, and the note says so.
     total : int, optional
         Number of rows of the whole table, if `columns` has only those that are shown.
+    named_cells : bool, default False
+        Whether cells have the name of their column as an attribute, for styles that show a row as a list.
     """
     places = [f' style="text-align: {"left" if name in left else "right"}"' for name in columns]
+    names = [f' data-column="{html.escape(name)}"' if named_cells else "" for name in columns]
     rows = list(zip(*columns.values(), strict=True))
     total = len(rows) if total is None else total
     if total > MAX_ROWS:
@@ -125,13 +137,14 @@ def html_table(
         note = "; ".join(part for part in (note, f"{MAX_ROWS} of {total:,} rows are shown") if part)
         rows = [*rows[:half], ("...",) * len(columns), *rows[-half:]]
 
-    def line(cell: str, texts: Iterable[str]) -> str:
-        cells = zip(places, texts, strict=True)
-        return "<tr>" + "".join(f"<{cell}{place}>{html.escape(text)}</{cell}>" for place, text in cells) + "</tr>"
+    def line(cell: str, attributes: Iterable[str], texts: Iterable[str]) -> str:
+        cells = zip(attributes, texts, strict=True)
+        return "<tr>" + "".join(f"<{cell}{own}>{html.escape(text)}</{cell}>" for own, text in cells) + "</tr>"
 
-    body = "".join(line("td", texts) for texts in rows)
+    described = [place + name for place, name in zip(places, names, strict=True)]
+    body = "".join(line("td", described, texts) for texts in rows)
     below = f"<p>{html.escape(note)}</p>" if note else ""
-    return f"<table><thead>{line('th', columns)}</thead><tbody>{body}</tbody></table>{below}"
+    return f"<table><thead>{line('th', places, columns)}</thead><tbody>{body}</tbody></table>{below}"
 
 
 def estimate_columns(

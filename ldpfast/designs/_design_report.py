@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import _check
-from .._html_page import PRINTED, belief_text, html_page, scrolled, times_text
+from .._html_page import PRINTED, html_page, scrolled
+from .._odds import percent, times
 from .._table import html_table
 
 ROUNDING = 1e-9  # of a number of people
@@ -96,7 +97,6 @@ def design_report(design: Any, question: Any, prevalence: Any, stderr: Any, titl
     first, second = design.answers
     heading = title or "A sensitive question with randomized answers"
     parts = [
-        f"<h1>{html.escape(heading)}</h1>",
         "<h2>What people are asked</h2>",
         f"<blockquote><p>{html.escape(question)}</p><p>{html.escape(design.instruction)}</p></blockquote>",
         f"<p>The person says {_quoted(first)} or {_quoted(second)}. Only this is written down; what "
@@ -157,9 +157,9 @@ def _risk(design: Any) -> list[str]:
         ]
     epsilon = design.epsilon
     return [
-        f"<blockquote><p>Whatever is true of a person, the answer is at most {times_text(epsilon)} times as likely as if the "
+        f"<blockquote><p>Whatever is true of a person, the answer is at most {times(epsilon)} times as likely as if the "
         f"other were true (epsilon = {epsilon:.4g}). An observer who believes something of a person with a probability of 50 % "
-        f"believes it with at most {belief_text(epsilon)} afterwards, whatever else the observer knows.</p></blockquote>"
+        f"believes it with at most {percent(epsilon)} afterwards, whatever else the observer knows.</p></blockquote>"
     ]
 
 

@@ -61,6 +61,11 @@ _SKETCH, _HASHES = struct.Struct("<7I4x"), struct.Struct("<2QQ")
 _PART, _QUESTION = struct.Struct("<II16sII"), struct.Struct("<H2xBBHII3QII32s")
 
 
+def required_questions(questions: dict[str, QuestionColumn]) -> list[str]:
+    """Return the names of the questions that must have an answer."""
+    return [name for name, question in questions.items() if not question.optional]
+
+
 def check_optional(questions: dict[str, QuestionColumn]) -> None:
     """Raise unless every question may be without an answer.
 
@@ -69,7 +74,7 @@ def check_optional(questions: dict[str, QuestionColumn]) -> None:
     ValueError
         With the names of the others.
     """
-    required = [name for name, question in questions.items() if not question.optional]
+    required = required_questions(questions)
     if required:
         raise ValueError(
             "every question must be optional for a client, which cannot refuse a missing value; "

@@ -400,15 +400,20 @@ def checked_differences(
 # Panels ---------------------------------------------------------------------------------------------------------------
 
 
+def places_of_units(units: Sequence[str]) -> dict[str, list[int]]:
+    """Return the places of the questions with each unit."""
+    groups: dict[str, list[int]] = {}
+    for place, unit in enumerate(units):
+        groups.setdefault(unit, []).append(place)
+    return groups
+
+
 def panels_of_units(units: Sequence[str]) -> tuple[Any, list[tuple[Any, tuple[str, list[int]]]]]:
     """Create a figure with one panel per unit, and return it with the panels, their units and their questions.
 
     Units after the twelfth have no panel.
     """
-    groups: dict[str, list[int]] = {}
-    for place, unit in enumerate(units):
-        groups.setdefault(unit, []).append(place)
-    shown = list(groups.items())[:MAX_PANELS]
+    shown = list(places_of_units(units).items())[:MAX_PANELS]
     page = figure(7.5, 0.4 + 3.2 * len(shown))
     axes = page.subplots(len(shown), 1, squeeze=False)[:, 0]
     return page, list(zip(axes, shown, strict=True))

@@ -11,6 +11,8 @@ from urllib.parse import quote_plus
 import pytest
 
 import ldpfast as ldp
+from ldpfast import survey
+from ldpfast.cli import main
 
 from ..support.site import rendered, serve
 
@@ -31,6 +33,9 @@ frame.src = "/" + pages[0];
 </script>"""
 PHONE, LAPTOP = 390, 1280  # pixels
 TOO_WIDE = f"page => Math.max(page.document.documentElement.scrollWidth - {PHONE}, 0)"
+# What is wider than its part of the page: tables and pictures that can be scrolled only.
+SCROLLED = """page => [...page.document.querySelectorAll(".scroll, figure")]
+  .map(part => Math.max(part.scrollWidth - part.clientWidth - 1, 0)).reduce((a, b) => a + b, 0)"""
 # Links and buttons of the header that are not beside each other.
 NOT_IN_LINE = """page => {
   const boxes = [...page.document.querySelectorAll(".bd-header .navbar-brand, .bd-header .nav-link, .bd-header button")]
@@ -179,3 +184,16 @@ def test_tables_and_wide_pictures_scroll_by_themselves_on_a_phone(site, browser,
     }"""
     names = ["index.html", "choosing.html", "guide.html", "survey.html", "reference/index.html"]
     assert pages_with_faults(browser, tmp_path, site, names, fault) == []
+
+
+@pytest.mark.parametrize("width", [PHONE, LAPTOP])
+@pytest.mark.parametrize("options", [["--epsilon", "2"], []])
+def test_the_page_for_a_committee_fits_on_a_phone(browser, tmp_path, width, options):
+    """Nothing is cut off or scrolled sideways, with long names and five values of epsilon."""
+    questions = {f"{'question ' * 5}{i}": survey.Choice([*"abcdefghijkl"], optional=True) for i in range(3)}
+    text = ldp.Survey({**questions, "visits": survey.Mean(0, 20)}, 2.0, waves=4).to_toml()
+    (tmp_path / "study.toml").write_text(re.sub("epsilon = .*", "", text))
+    page = tmp_path / "plan.html"
+    assert main(["plan", str(tmp_path / "study.toml"), "--n", "20000", *options, "--html", str(page)]) == 0
+    for fault in (TOO_WIDE.replace(str(PHONE), str(width)), SCROLLED):
+        assert pages_with_faults(browser, tmp_path / "browser", tmp_path, [page.name], fault, width) == []

@@ -481,16 +481,16 @@ def test_the_page_of_a_survey_with_waves_and_expectations(tmp_path, capsys):
         "to 20,000 people",
         "The survey has 4 waves. Each of the 20,000 people answers in one of them",
         "so that a wave has 5,000 people",
-        "No standard error is larger, whatever people answer, but for the questions smoker, age: theirs are for the answers",
+        "No standard error is larger, whatever people answer, except for smoker, age: there it is for the answers that are",
         "80 % of the people who are asked are assumed to answer.",
-        "If the people of one wave are divided",
+        "The people of one wave are divided",
     ):
         assert part in text
     for numbers in (plan.expected, plan.waves.difference, plan.waves.pooled, plan.waves.split):
         assert all(f"{number:.4g}" in text for number in numbers)
     assert main(["plan", str(path), "--n", "20000", "--html", str(page)]) == 0
     text = " ".join(Page(page.read_text()).texts)
-    assert "whatever people answer. All people are assumed to answer; if fewer do, standard errors are larger." in text
+    assert "whatever people answer. All are of one wave. All people are assumed to answer; if fewer do," in text
 
 
 def test_plans_of_surveys_as_json_and_without_n(tmp_path, capsys):
