@@ -51,3 +51,10 @@ def right_guesses(epsilon: float, people: int, before: float = 0.5) -> int:
     It is the largest belief after any report, and so the largest share of right guesses as well.
     """
     return min(people, math.ceil(people * largest_belief(epsilon, before) * (1 + SLACK)))
+
+
+def round_up(epsilon: float, digits: int = 6) -> float:
+    """Return epsilon with some digits, rounded up, as pages show it."""
+    shown = float(f"{epsilon:.{digits}g}")
+    last = 10.0 ** (math.floor(math.log10(epsilon)) - digits + 1)
+    return shown if shown >= epsilon else float(f"{epsilon + last:.{digits}g}")

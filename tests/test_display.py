@@ -76,6 +76,8 @@ def test_objects_are_displayed_without_warnings(thing):
             assert "groups, epsilon = " in text
         elif isinstance(thing, QUESTIONS):
             assert text.startswith("question ")
+        elif isinstance(thing, survey.Explanation):
+            assert text.startswith(f"# {thing.title}\n")
         elif isinstance(thing, analysis.RegressionSummary):
             assert text.startswith("name ")
         else:

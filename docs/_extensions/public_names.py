@@ -69,6 +69,7 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "ldpfast.survey.Survey": (
         "ldpfast.survey.SurveyResult",
         "ldpfast.survey.SurveyPlan",
+        "ldpfast.survey.Explanation",
         "ldpfast.survey.SurveyClient",
         "ldpfast.survey.Report",
         "ldpfast.survey.Loss",

@@ -1,9 +1,10 @@
-"""The command for planning: of a problem of statistics, or of a survey."""
+"""The commands before a study: planning of a problem of statistics or of a survey, and the promise of a survey in words."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ SURVEY_ONLY = ("html", "compare", "alpha", "power", "shares", "response")
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to a parser.
+    """Add the commands to a parser.
 
     Problems have different parameters: there is one option for each name of a parameter, whose help lists its problems.
     """
@@ -74,6 +75,25 @@ def add_command(commands: Any) -> None:
         "--power", type=float, metavar="P", help="for a survey: probability that a difference is found (0.8)"
     )
     plan.set_defaults(command=_run)
+    explain = commands.add_parser(
+        "explain", help="the promise of a survey in words, for the people who are asked, as Markdown"
+    )
+    explain.add_argument("survey", type=Path, metavar="SURVEY", help="SURVEY.toml, see `Survey.from_toml`")
+    explain.add_argument(
+        "--epsilon", type=float, metavar="E", help="privacy parameter in the place of that of the file"
+    )
+    explain.add_argument("--controller", metavar="NAME", help="who decides why and how the answers are used")
+    explain.add_argument("--contact", metavar="TEXT", help="where people can ask")
+    explain.add_argument("--purpose", metavar="TEXT", help="what the answers are for")
+    explain.add_argument(
+        "--holder",
+        metavar="NAME",
+        help="who holds the true answers and randomizes them; the device of each person by default",
+    )
+    explain.add_argument(
+        "--html", type=Path, metavar="FILE", help="file for the text as a page, instead of printing it"
+    )
+    explain.set_defaults(command=_explain)
 
 
 def problem_parameters() -> list[str]:
@@ -162,6 +182,26 @@ def _plan_survey(arguments: argparse.Namespace) -> int:
         print(_short(plan))
     if arguments.html is not None:
         print(arguments.html)
+    return 0
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    """Print the text, or write it as a page; the notes for the study go to the standard error."""
+    path = arguments.survey
+    survey = read_survey(path, lambda text: Survey.from_toml(text, epsilon=arguments.epsilon))
+    about = {name: getattr(arguments, name) for name in ("controller", "contact", "purpose", "holder")}
+    try:
+        explanation = survey.explain(**about)
+    except ValueError as error:
+        raise ValueError(str(error).replace("holder must say", "--holder must say")) from None
+    if arguments.html is None:
+        print(explanation.to_markdown(), end="")
+    else:
+        with replaced(arguments.html, [path], "--html") as temporary:
+            explanation.to_html(temporary)
+        print(arguments.html)
+    for note in explanation.notes:
+        print(f"Before you use this text: {note}", file=sys.stderr)
     return 0
 
 

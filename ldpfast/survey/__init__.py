@@ -16,6 +16,7 @@ from ._compare import SurveyComparison as SurveyComparison
 from ._compare import compare
 from ._cross import Cross
 from ._cross import CrossAnswer as CrossAnswer
+from ._explanation import Explanation as Explanation
 from ._histogram import Histogram
 from ._histogram import HistogramAnswer as HistogramAnswer
 from ._hypotheses import k_sample, two_sample

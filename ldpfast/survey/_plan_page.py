@@ -14,7 +14,7 @@ from .._odds import people_for, percent, right_guesses, times
 from .._plots import BLACK, draw_grid, figure, text_of
 from ..reports import recipe_of
 from ._client_table import required_questions
-from ._listed_questions import how_many, listed_questions
+from ._survey_facts import how_many, listed_questions
 from ._survey_plan import QUANTILES, SurveyPlan, curve, places_of_units
 
 if TYPE_CHECKING:
@@ -96,9 +96,10 @@ def _answers_text(surveys: Sequence[Survey]) -> str:
 
 def _questions(surveys: Sequence[Survey]) -> Iterator[str]:
     """Yield the table of the questions, and a warning where some of them cannot be asked by devices."""
-    shares = [[100 * float(question.share) for question in listed_questions(survey)] for survey in surveys]
+    listed = [listed_questions(survey.questions, recipe_of(survey)) for survey in surveys]
     columns: dict[str, list[Any]] = {"question": [], "answer": [], "may be left out": [], "how often asked": []}
-    for question, *parts in zip(listed_questions(surveys[0]), *shares, strict=True):
+    for same in zip(*listed, strict=True):
+        question, parts = same[0], [100 * float(each.share) for each in same]
         fewest, most = (f"{limit:.3g}" for limit in (min(parts), max(parts)))
         often = f"{fewest}{f' to {most}' * (fewest != most)} % of people"
         columns["question"].append(question.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .. import _check, _coins, _schema
@@ -17,11 +18,14 @@ from ._answers_per_person import MechanismMaker
 from ._client import SurveyClient
 from ._client_table import check_optional, client_table
 from ._conclude import conclude
+from ._explanation import Explanation, StudyDetails, explain
 from ._ledger import Ledger
 from ._panel import Panel, Rounds, Series
 from ._questions import ColumnQuestion, SurveyQuestion, declared
+from ._registry_entry import Deployment, registry_entry
 from ._result import SurveyResult
 from ._survey_arguments import checked_answers, checked_questions, checked_weights, item_of, mechanisms_of
+from ._survey_facts import PERIODS, SurveyFacts
 from ._survey_people import SurveyPeople
 from ._survey_plan import SurveyPlan
 from ._survey_recipe import SurveyRecipe
@@ -242,6 +246,186 @@ class Survey(Question[SurveyResult]):
         if self.waves is not None and self.wave is None:
             return _survey_plan.plan_waves(self._recipe, self._makers, self.epsilon, n, goals)
         return _survey_plan.plan(self._recipe, self._makers, n, goals)
+
+    def explain(
+        self,
+        *,
+        controller: str | None = None,
+        contact: str | None = None,
+        purpose: str | None = None,
+        holder: str | None = None,
+    ) -> Explanation:
+        """Return the promise of the survey in words, as a text that a study can give to people before they answer.
+
+        Parameters
+        ----------
+        controller : str, optional
+            Who decides why and how the answers are used, such as "Institute of Health".
+        contact : str, optional
+            Where people can ask.
+        purpose : str, optional
+            What the answers are for.
+        holder : str, optional
+            Who holds the true answers and randomizes them, such as "The interviewer". By default, the device of each person
+            does, and all questions must be optional, as for `client`.
+
+        Returns
+        -------
+        explanation : Explanation
+            What is asked, sent and stored; what somebody can find out, as numbers of right guesses, for one answer, for one
+            wave and for everything; what the promise does not cover; and a text for consent. ``print`` shows it;
+            `to_markdown` and `to_html` are for others.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is neither a text nor None; if a question is not optional and `holder` is not given; for the survey
+            of one wave or round, whose loss is only a part.
+
+        Notes
+        -----
+        The losses are those of the integers of the coins, and all numbers are rounded toward more loss. A guess that is right
+        with probability a before is right with at most a e^epsilon / (1 - a + a e^epsilon) after any report. Numbers of right
+        guesses help people more than epsilon does [1]_.
+
+        References
+        ----------
+        .. [1] P. Nanayakkara, M. A. Smart, R. Cummings, G. Kaptchuk, E. M. Redmiles, "What are the chances? Explaining the
+           epsilon parameter in differential privacy", USENIX Security 2023.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Survey, YesNo
+        >>> survey = Survey({"smoker": YesNo(optional=True), "drinks": YesNo(optional=True)}, 2.0, answers=2)
+        >>> survey.explain(controller="Institute of Health").odds
+        what somebody sees               50 of 100 become at most  1 of 100 become at most  at most as likely
+        one of your answers              74                        3                        2.72 times
+        everything that is sent for you  89                        7                        7.39 times
+        """
+        return explain(self._facts(), StudyDetails(controller, contact, purpose, holder))
+
+    def registry_entry(
+        self,
+        *,
+        name: str,
+        curators: Mapping[str, str],
+        intended_use: str,
+        region: str,
+        publication_date: str | date,
+        authors: str | Sequence[str],
+        tier: int = 3,
+        description: str | None = None,
+        sector: str | None = None,
+        n: int | None = None,
+        justification: str | None = None,
+        holder: str | None = None,
+        additional_information: str | None = None,
+    ) -> str:
+        """Return an entry for the public registry of deployments of differential privacy.
+
+        Parameters
+        ----------
+        name : str
+            Name of what is published.
+        curators : mapping of str to {"Government", "Industry", "Nonprofit"}
+            Who publishes it, and what kind of organization it is.
+        intended_use : str
+            What it is for.
+        region : str
+            Which region the data describe, or whose laws apply.
+        publication_date : str or date
+            Such as "2026-05-01"; with waves, that of the first release.
+        authors : str or sequence of str
+            Who wrote the entry.
+        tier : {1, 2, 3}, default 3
+            How much is disclosed. 1: what is published, and why. 2: also the unit and the parameter of privacy and the model.
+            3: also questions, unprotected quantities, actors, composition and mechanisms.
+        description : str, optional
+            The default names the questions.
+        sector : {"Technology", "Healthcare", "Education", "Government", "Energy", "Finance"}, optional
+        n : int, optional
+            Number of people, about. Tier 3 then has the standard errors of `plan`.
+        justification : str, optional
+            Why epsilon and the questions were chosen, and who decided it. Required for tier 3.
+        holder : str, optional
+            Who holds the true answers and randomizes them, as for `explain`.
+        additional_information : str, optional
+            Links to papers and to what is published; whatever fits nowhere else.
+
+        Returns
+        -------
+        text : str
+            YAML that is valid for the schema of the registry [1]_ at its commit 057e5d81, with the status "Draft". Texts are
+            Markdown.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is empty or not of its type, or has another value than those listed; if tier 3 has no
+            `justification`, or has questions that are not optional and no `holder`; for the survey of one wave or round.
+
+        Notes
+        -----
+        `epsilon` is that of the guarantee, rounded up to 6 digits: of all waves together or, if the survey is open-ended, of a
+        period. What the survey cannot know is left to you: read the entry before you submit it.
+
+        References
+        ----------
+        .. [1] OpenDP, "Differential privacy deployments registry", github.com/opendp/deployments-registry-data; P. Nanayakkara,
+           E. Ghazi, S. Vadhan, "Practitioners' perspectives on a differential privacy deployment registry", arXiv:2509.13509.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Survey, YesNo
+        >>> survey = Survey({"smoker": YesNo(optional=True)}, 2.0)
+        >>> about = {"name": "Smoking at work", "curators": {"Institute of Health": "Government"}, "region": "Norway"}
+        >>> about |= {"intended_use": "Health statistics", "publication_date": "2026-05-01", "authors": "A. Berg"}
+        >>> print(survey.registry_entry(**about, tier=1))
+        url_slug: smoking-at-work-institute-of-health-2026
+        deployment:
+          basic:
+            name: "Smoking at work"
+            data_curators:
+              - data_curator_name: "Institute of Health"
+                data_curator_type: "Government"
+            description: "Estimates with confidence intervals from a question: smoker."
+            intended_use: "Health statistics"
+            data_product_type: "Summary statistics"
+            data_product_region: "Norway"
+            publication_date: "2026-05-01"
+          administrative:
+            status: "Draft"
+            registry_authors:
+              - "A. Berg"
+            tier: 1
+        <BLANKLINE>
+        """
+        deployment = Deployment(
+            name=name,
+            curators=curators,
+            intended_use=intended_use,
+            region=region,
+            publication_date=publication_date,
+            authors=authors,
+            tier=tier,
+            description=description,
+            sector=sector,
+            n=n,
+            justification=justification,
+            holder=holder,
+            additional_information=additional_information,
+        )
+        return registry_entry(self._facts(), deployment)
+
+    def _facts(self) -> SurveyFacts:
+        """Return what texts say about the survey, which must be a whole one."""
+        if self.wave is not None or self._rounds() is not None:
+            raise ValueError(
+                "the survey must be a whole one, which makes the promise, and not that of a wave or a round"
+            )
+        of_wave = None if self.waves is None else self.in_wave(1).guarantee.epsilon
+        periods = self.loss([], waves=PERIODS * self.waves).worst if self.waves and self.open_ended else None
+        return SurveyFacts(self.questions, self._recipe, self.fingerprint, of_wave, periods, self.plan)
 
     def in_wave(self, wave: int) -> Survey:
         """Return the survey of one wave. What it counts, saves and estimates belongs to this wave.

@@ -243,6 +243,7 @@ def instances() -> list[Any]:
         results.Binomial(np.array([3, 4]), 10, results.Debiasing(-1.0, 2.0)),
         results.BoundedSum(0.1, 0.2),
         *(asked, found, *found.values(), found.table(), asked.plan(100, compare=True), asked.aggregator()),
+        asked.explain(holder="The clinic"),
         *asked.questions.values(),
         *(question for card in QUESTION_CARDS.values() for question in card.questions.values()),
         *(words, named, *named.values(), *words.questions.values()),
