@@ -11,6 +11,7 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast.estimation import Frequencies, MedianSGD, VectorMean
+from ldpfast.survey import Survey, YesNo
 
 from .support.cases import each
 from .support.statistics import assert_coverage
@@ -78,3 +79,16 @@ def test_the_squared_error_of_shares_follows_the_formula(epsilon, k):
     assert error <= k * coth**2
     if k == 10 and epsilon <= 1:
         assert error > 2 * coth**2
+
+
+def test_the_table_of_right_guesses_is_that_of_surveys():
+    """In numbers of 100 people, rounded up; where a text counts more people, of these."""
+    page = (Path(__file__).parents[1] / "docs" / "explaining.md").read_text()
+    head, _, even, rare = (line.strip("| ").split(" | ") for line in page.partition("\n| | ")[2].split("\n")[:4])
+    assert (even[1], rare[1]) == ("50", "1")
+    for epsilon, *stated in zip(head[1:], even[2:], rare[2:], strict=True):
+        survey = Survey({"a": YesNo(optional=True)}, float(epsilon.removeprefix("epsilon ")))
+        columns = list(survey.explain().odds.columns.items())[1:3]
+        for number, (title, (found,)) in zip(stated, columns, strict=True):
+            people = int(title.split()[2].replace(",", ""))
+            assert int(number) == math.ceil(int(found.replace(",", "")) * 100 / people)
