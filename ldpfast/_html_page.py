@@ -29,7 +29,7 @@ figure { margin: 0; flex: 1 1 20rem; max-width: 29rem; } figure svg { width: 100
   .rows tr { border-bottom: 1px solid #888; padding: 0.4rem 0; }
   .rows td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: 0.1rem 0; }
   .rows td { text-align: right !important; } .rows td:empty { display: none; }
-  .rows td::before { content: attr(data-column); text-align: left; color: #555; }
+  .rows td::before { content: attr(data-column); flex: none; max-width: 45%; text-align: left; color: #555; }
   .rows td:first-child { display: block; font-weight: 600; text-align: left !important; }
   .rows td:first-child::before { content: none; }
 }

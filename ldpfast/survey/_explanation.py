@@ -12,6 +12,7 @@ from .._markdown import escaped_markdown
 from .._odds import largest_belief, people_for, right_guesses, round_up, times
 from .._table import Table, printable
 from ..mechanisms import Mechanism, RandomizedResponse
+from ..reports import recipe_of
 from ._answer_forms import AnswerForm
 from ._client_table import required_questions
 from ._columns import QuestionColumn
@@ -248,12 +249,12 @@ def _sent_text(mechanism: Mechanism, form: AnswerForm, people: int) -> str:
     if form.is_rounded:
         ends = '"low", "high" or "no answer"' if form.optional else '"low" or "high"'
         return f'{ends}, drawn at random: the larger the number, the more often "high"'
-    own, other = (float(mechanism.channel().matrix[0, place]) for place in (0, 1))
-    others = "the other answer" if mechanism.k == 2 else "each of the other answers"
-    return (
-        f"of {people:,} people with the same answer, this answer for about {round(people * own):,}, and {others} for about "
-        f"{round(people * other):,}"
-    )
+    coin = recipe_of(mechanism).coin
+    own = coin.keep / 2**coin.bits
+    other = (1 - own) / (mechanism.k - 1)
+    others = "the other answer" if mechanism.k == 2 else "each other answer"
+    true, false = (f"{round(people * share):,}" for share in (own, other))
+    return f"the true answer for about {true} of {people:,} people, {others} for about {false}"
 
 
 def _odds(losses: dict[str, float], study: StudyDetails) -> tuple[Block, ...]:

@@ -109,15 +109,15 @@ def test_what_is_sent_has_the_shares_of_the_coins():
     sent = dict(zip(*blocks[1].columns.values(), strict=True))
     own, other = (survey.mechanisms["smoker"].channel().matrix[0, place] for place in (0, 1))
     people = int(re.search("of ([0-9,]+) people", sent["smoker"])[1].replace(",", ""))
+    true, false = (f"{round(people * share):,}" for share in (own, other))
     assert (
-        f"this answer for about {round(people * own):,}, and each of the other answers for about {round(people * other):,}"
-        in (sent["smoker"])
+        sent["smoker"] == f"the true answer for about {true} of {people:,} people, each other answer for about {false}"
     )
     assert sent["visits"].startswith('"low", "high" or "no answer", drawn at random')
     assert sent["income"] == sent["together"] == "a pattern that is drawn at random and fits many answers"
     only = Survey({"a": YesNo(), "b": Mean(0, 1)}, 1.0).explain(holder="The interviewer")
     first, second = dict(only.sections)["What is sent"][1]["what is sent"]
-    assert "and the other answer for about" in first
+    assert ", the other answer for about" in first
     assert second.startswith('"low" or "high", drawn')
 
 
