@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from ._extras import optional
-from ._table import Table, html_table
+from ._table import MAX_ROWS, Table, html_table
 
 # On narrow screens each row of a table is a list, with the names of the columns before the cells.
 STYLE = """
@@ -62,7 +62,7 @@ def html_page(title: str, parts: Iterable[str], style: str = "") -> str:
 
 
 def page_table(columns: dict[str, list[Any]], left: Container[str] | None = None, note: str = "") -> str:
-    """Return a table of a page, with a note below.
+    """Return a table of a page with all of its rows, and a note below. A long one is several tables, one below the other.
 
     Parameters
     ----------
@@ -75,7 +75,12 @@ def page_table(columns: dict[str, list[Any]], left: Container[str] | None = None
     texts = {name: [*map(str, values)] for name, values in Table(columns)._shown_columns().items()}
     if left is None:
         left = {name for name, values in columns.items() if all(isinstance(value, str) and value for value in values)}
-    return f'<div class="scroll rows">{html_table(texts, left, note, named_cells=True)}</div>'
+    rows = max(map(len, texts.values()), default=0)
+    parts = [
+        {name: values[start : start + MAX_ROWS] for name, values in texts.items()} for start in range(0, rows, MAX_ROWS)
+    ]
+    tables = [f'<div class="scroll rows">{html_table(part, left, named_cells=True)}</div>' for part in parts]
+    return "".join(tables) + (paragraph(note) if note else "")
 
 
 def scrolled(part: str) -> str:

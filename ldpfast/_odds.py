@@ -13,12 +13,14 @@ SLACK = 1e-12  # relative, above the rounding of doubles
 FEWEST_PEOPLE, MOST_PEOPLE = 100, 1_000_000  # that odds are stated of
 MIN_WRONG = 2  # guesses, of so many people that a better observer is told apart
 MAX_TIMES = 1e15  # that are written without an exponent
-MAX_EXPONENT = 30.0  # above which doubts are no longer told apart
+CERTAIN = 30.0  # an epsilon above which a doubt is no longer told from none
 
 
 def times(epsilon: float) -> str:
     """Return e^epsilon with three digits, rounded up."""
-    if epsilon > math.log(MAX_TIMES):  # infinite for reports that protect nobody
+    if math.isinf(epsilon):  # of reports that protect nobody
+        return "infinitely many"
+    if epsilon > math.log(MAX_TIMES):
         return f"e^{math.ceil(epsilon * 1000) / 1000:g}"
     ratio = math.exp(epsilon) * (1 + SLACK)
     digits = max(0, 2 - math.floor(math.log10(ratio)))
@@ -32,7 +34,9 @@ def largest_belief(epsilon: float, before: float = 0.5) -> float:
 
 def percent(epsilon: float) -> str:
     """Return the largest belief after a report to which a belief of 50 % leads, rounded up."""
-    doubt = 100 / (1 + math.exp(min(epsilon, MAX_EXPONENT)))
+    if epsilon > CERTAIN:
+        return "100 %"
+    doubt = 100 / (1 + math.exp(epsilon))
     digits = max(1, -math.floor(math.log10(doubt)))
     return f"{100 - math.floor(doubt * 10**digits) / 10**digits:.{digits}f} %"
 

@@ -159,11 +159,6 @@ class StudyDetails:
             if value is not None and (not isinstance(value, str) or not value.strip()):
                 raise TypeError(f"{name} must be a text that is not empty, or None, got {value!r}")
 
-    @property
-    def sender(self) -> str:
-        """Who randomizes the answers, as the start of a sentence."""
-        return "Your device" if self.holder is None else self.holder
-
 
 def explain(survey: SurveyFacts, study: StudyDetails) -> Explanation:
     """Return the promise of a survey in words."""

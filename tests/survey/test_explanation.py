@@ -221,6 +221,12 @@ def test_the_page_escapes_names_and_loads_nothing(tmp_path):
     assert "@media print" in page
 
 
+def test_the_page_has_all_questions_of_a_long_survey():
+    survey = Survey({f"question {i}": YesNo(optional=True) for i in range(130)}, 1.0)
+    cells = Texts(survey.explain().to_html()).cells
+    assert all(cells.count(name) == 3 for name in survey.questions)  # asked, sent, mechanism
+
+
 def test_notebooks_show_the_notes_below_the_text():
     text = nasty().explain()
     assert text._repr_markdown_().startswith(text.to_markdown())

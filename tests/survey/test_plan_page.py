@@ -124,6 +124,16 @@ def test_what_no_study_finds_is_none(tmp_path):
     assert "inf" not in re.findall(">([^<>]*)</td>", page.read_text())
 
 
+@pytest.mark.parametrize(
+    "epsilon, times, belief",
+    [(3.0, "20.1", "95.3 %"), (20.0, "485,165,196", "99.9999998 %"), (40.0, "e^39.992", "100 %")],
+)
+def test_the_promise_is_rounded_toward_more_loss(tmp_path, epsilon, times, belief):
+    page = page_of(Survey({"smoker": YesNo(optional=True)}, epsilon), tmp_path)
+    assert f"is at most {times} times as likely as with any other answers" in page
+    assert f"thinks so with at most {belief} afterwards" in page
+
+
 # Pictures -------------------------------------------------------------------------------------------------------------
 
 
