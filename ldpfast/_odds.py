@@ -16,7 +16,7 @@ MAX_TIMES = 1e15  # that are written without an exponent
 CERTAIN = 30.0  # an epsilon above which a doubt is no longer told from none
 
 
-def times(epsilon: float) -> str:
+def times_text(epsilon: float) -> str:
     """Return e^epsilon with three digits, rounded up."""
     if math.isinf(epsilon):  # of reports that protect nobody
         return "infinitely many"
@@ -32,7 +32,7 @@ def largest_belief(epsilon: float, before: float = 0.5) -> float:
     return before / (before + (1 - before) * math.exp(-epsilon))
 
 
-def percent(epsilon: float) -> str:
+def belief_text(epsilon: float) -> str:
     """Return the largest belief after a report to which a belief of 50 % leads, rounded up."""
     if epsilon > CERTAIN:
         return "100 %"

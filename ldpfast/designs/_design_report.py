@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import _check
 from .._html_page import PRINTED, html_page, scrolled
-from .._odds import percent, times
+from .._odds import belief_text, times_text
 from .._table import html_table
 
 ROUNDING = 1e-9  # of a number of people
@@ -157,9 +157,9 @@ def _risk(design: Any) -> list[str]:
         ]
     epsilon = design.epsilon
     return [
-        f"<blockquote><p>Whatever is true of a person, the answer is at most {times(epsilon)} times as likely as if the "
+        f"<blockquote><p>Whatever is true of a person, the answer is at most {times_text(epsilon)} times as likely as if the "
         f"other were true (epsilon = {epsilon:.4g}). An observer who believes something of a person with a probability of 50 % "
-        f"believes it with at most {percent(epsilon)} afterwards, whatever else the observer knows.</p></blockquote>"
+        f"believes it with at most {belief_text(epsilon)} afterwards, whatever else the observer knows.</p></blockquote>"
     ]
 
 

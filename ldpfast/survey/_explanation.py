@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .._html_page import html_page, page_table, paragraph
 from .._markdown import escaped_markdown
-from .._odds import largest_belief, people_for, right_guesses, round_up, times
+from .._odds import largest_belief, people_for, right_guesses, round_up, times_text
 from .._table import Table, printable
 from ..mechanisms import Mechanism, RandomizedResponse
 from ..reports import recipe_of
@@ -70,7 +70,7 @@ class Explanation:
             ]
             for before in (EVEN, RARE)
         }
-        likely = [f"{times(epsilon)} times" for epsilon in self.losses.values()]
+        likely = [f"{times_text(epsilon)} times" for epsilon in self.losses.values()]
         return Table({"what somebody sees": list(self.losses), **columns, "at most as likely": likely})
 
     def to_markdown(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._html_page import html_page, page_table, paragraph, pictures
-from .._odds import people_for, percent, right_guesses, times
+from .._odds import belief_text, people_for, right_guesses, times_text
 from .._plots import BLACK, draw_grid, figure, text_of
 from ..reports import recipe_of
 from ._client_table import required_questions
@@ -131,16 +131,16 @@ def _promise(surveys: Sequence[Survey]) -> Iterator[str]:
         people = people_for(epsilon)
         yield (
             "<blockquote>Whatever a person answers, and whatever an observer knows already, what is sent is at most "
-            f"{times(epsilon)} times as likely as with any other answers (epsilon = {epsilon:.4g}, {together}). An observer "
-            "who thinks that somebody has a certain property with a probability of 50 % thinks so with at most "
-            f"{percent(epsilon)} afterwards: instead of {people // 2:,} of {people:,} such guesses, at most "
+            f"{times_text(epsilon)} times as likely as with any other answers (epsilon = {epsilon:.4g}, {together}). An "
+            "observer who thinks that somebody has a certain property with a probability of 50 % thinks so with at most "
+            f"{belief_text(epsilon)} afterwards: instead of {people // 2:,} of {people:,} such guesses, at most "
             f"{right_guesses(epsilon, people):,} are right.</blockquote>"
         )
     else:
         columns = {
             "epsilon": [f"{epsilon:.4g}" for epsilon in epsilons],
-            "largest ratio of probabilities": [*map(times, epsilons)],
-            "a belief of 50 % becomes at most": [*map(percent, epsilons)],
+            "largest ratio of probabilities": [*map(times_text, epsilons)],
+            "a belief of 50 % becomes at most": [*map(belief_text, epsilons)],
         }
         yield page_table(columns, ())
         yield paragraph(f"Epsilon is {together}.")
