@@ -19,7 +19,7 @@ h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
 table { border-collapse: collapse; font-size: 0.95rem; }
 th, td { padding: 0.3rem 0.8rem; border-bottom: 1px solid #ddd; vertical-align: top; }
 th { border-bottom: 2px solid #888; }
-blockquote, .warning { border-left: 4px solid #0072B2; margin-left: 0; padding-left: 1rem; }
+blockquote, .warning { border-left: 4px solid #0072B2; margin: 1rem 0; padding-left: 1rem; }
 .warning { border-color: #D55E00; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1rem; }
 figure { margin: 0; flex: 1 1 20rem; max-width: 29rem; } figure svg { width: 100%; height: auto; }
@@ -29,7 +29,7 @@ figure { margin: 0; flex: 1 1 20rem; max-width: 29rem; } figure svg { width: 100
   .rows tr { border-bottom: 1px solid #888; padding: 0.4rem 0; }
   .rows td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: 0.1rem 0; }
   .rows td { text-align: right !important; } .rows td:empty { display: none; }
-  .rows td::before { content: attr(data-column); flex: none; max-width: 45%; text-align: left; color: #555; }
+  .rows td::before { content: attr(data-column); flex: none; max-width: 60%; text-align: left; color: #555; }
   .rows td:first-child { display: block; font-weight: 600; text-align: left !important; }
   .rows td:first-child::before { content: none; }
 }
