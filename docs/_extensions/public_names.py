@@ -37,6 +37,7 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "ldpfast.designs.warner": (
         "ldpfast.designs.Design",
         "ldpfast.designs.DesignReport",
+        "ldpfast.designs.SampledPrevalence",
         "ldpfast.designs.SensitivityBounds",
     ),
     "ldpfast.designs.cheating_detection": ("ldpfast.designs.TwoGroupEstimate",),

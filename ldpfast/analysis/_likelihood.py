@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,22 +86,51 @@ class Likelihood:
         """Return the weights of some people, which are 1 if there are none."""
         return np.ones(len(self.codes[part])) if self.weights is None else self.weights[part]
 
-    def _at(self, params: Floats, part: slice) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return covariates, weights, shares before and after the report, and its probability, for some people."""
-        x = self.rows.block(part)
-        w, shares = self.weights_of(part), self.shares(x, params)
-        joint = shares * self.table[:, self.codes[part]].T
+    def own_factors(self, x: Floats, codes: NDArray[Any], params: Floats) -> Floats:
+        """Return the derivatives of the log-likelihoods of people by the linear predictor of each category but the first."""
+        shares = self.shares(x, params)
+        joint = shares * self.table[:, codes].T
         seen = np.maximum(joint.sum(axis=1), np.finfo(np.float64).tiny)
-        return x, w, shares, joint / seen[:, np.newaxis], seen
+        return np.asarray((joint / seen[:, np.newaxis] - shares)[:, 1:])
+
+    def report_slopes(self, x: Floats, params: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities of all reports of people, and [i, r, z]: their derivatives by the linear predictors."""
+        shares, table = self.shares(x, params), self.table
+        seen = shares @ table
+        slopes = shares[:, np.newaxis, 1:] * (table.T[np.newaxis, :, 1:] - seen[:, :, np.newaxis])
+        return np.maximum(seen, np.finfo(np.float64).tiny), slopes
 
     def scores(self, params: Floats) -> Iterator[tuple[slice, Floats]]:
         """Yield the gradients of people, with their places."""
         for part in self.rows.parts():
-            x, w, shares, after, _ = self._at(params, part)
-            yield (
-                part,
-                ((after - shares)[:, 1:, np.newaxis] * (w[:, np.newaxis] * x)[:, np.newaxis]).reshape(-1, params.size),
-            )
+            x = self.rows.block(part)
+            factors = self.own_factors(x, self.codes[part], params)
+            weighted = self.weights_of(part)[:, np.newaxis] * x
+            yield part, (factors[:, :, np.newaxis] * weighted[:, np.newaxis]).reshape(-1, params.size)
+
+    def randomization(self, params: Floats, share_of: Callable[[slice], Floats | float]) -> Floats:
+        """Return the covariance matrix of the sum of the scores that is due to the randomness of reports for given truths.
+
+        The variance of the score of each person is multiplied by a share of this person, and is the mean over the truths with
+        their probabilities in the model.
+        """
+        classes, columns = self.shape
+        found = np.zeros((classes, columns, classes, columns))
+        for part in self.rows.parts():
+            x, w = self.rows.block(part), self.weights_of(part)
+            seen, slopes = self.report_slopes(x, params)
+            factors = slopes / seen[:, :, np.newaxis]
+            table = np.broadcast_to(self.table, (len(x), *self.table.shape))
+            if self.blocks is not None:  # only the reports of the own design, whose share divides all probabilities
+                inside = self.blocks[self.codes[part]][:, np.newaxis] == self.blocks
+                table = table * inside[:, np.newaxis]
+                table = table / table.sum(axis=2, keepdims=True)
+            means = np.einsum("iyr,irz->iyz", table, factors, optimize=True)
+            spread = np.einsum("iyr,irz,irl->iyzl", table, factors, factors, optimize=True)
+            spread = spread - means[:, :, :, np.newaxis] * means[:, :, np.newaxis]
+            weight = self.shares(x, params) * (share_of(part) * np.square(w))[:, np.newaxis]
+            found += np.einsum("iy,iyzl,ij,ik->zjlk", weight, spread, x, x, optimize=True)
+        return found.reshape(params.size, params.size)
 
     def jackknifed_scores(self, params: Floats, bread: Floats) -> Iterator[tuple[slice, Floats]]:
         """Yield gradients whose sums of squares are those of the coefficients without one person each.
@@ -118,12 +147,9 @@ class Likelihood:
         classes, columns = self.shape
         blocks = bread.reshape(classes, columns, classes, columns)
         for part, scores in self.scores(params):
-            x, w, shares, *_ = self._at(params, part)
-            table = self.table
-            seen = shares @ table
-            # slopes[i, r, z]: derivative of the probability of report r by the log-odds of category z + 1
-            slopes = shares[:, np.newaxis, 1:] * (table.T[np.newaxis, :, 1:] - seen[:, :, np.newaxis])
-            weight = w[:, np.newaxis] / np.maximum(seen, np.finfo(np.float64).tiny)
+            x = self.rows.block(part)
+            seen, slopes = self.report_slopes(x, params)
+            weight = self.weights_of(part)[:, np.newaxis] / seen
             if self.blocks is not None:  # only the reports of the own design, whose share divides all probabilities
                 inside = self.blocks[self.codes[part]][:, np.newaxis] == self.blocks
                 weight = weight * inside / (seen * inside).sum(axis=1, keepdims=True)

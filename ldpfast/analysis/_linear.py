@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +11,11 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._labels import require_one_index
 from .._typing import Floats
-from ..designs import Sample, read_clusters
+from ..designs import ReplicateWeights
 from ..mechanisms import Mechanism
 from ..results import Estimate
 from ._leverage import jackknife_covariance
-from ._model import Regression, freedom_of, people_of, read_cov_type
+from ._model import Regression, people_of, read_cov_type, robust_covariance
 from ._rows import Rows
 from ._sandwich import squared_scores
 from ._study import study_of_arrays, study_of_formula
@@ -83,19 +84,23 @@ class RandomizedLinear(Regression):
         data: Any = None,
         weights: ArrayLike | str | None = None,
         clusters: Any = None,
+        strata: Any = None,
+        replicate_weights: ReplicateWeights | None = None,
         cov_type: str | None = None,
     ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X, data, weights, clusters
-            As for `RandomizedLogit.fit`. A formula has the column of the reports before ~.
+        X, data, weights, clusters, strata, replicate_weights
+            As for `RandomizedLogit.fit`. A formula has the column of the reports before ~. There is no correction for a finite
+            population: the variance of the noise of the mechanism, which it does not reduce, is not known from the reports.
         reports : array_like, shape (n,); or data frame
             Reports of the mechanism. With a formula its data, if `data` is not given.
-        cov_type : {"HC1", "HC3", "cluster"}, optional
-            Kind of the covariance matrix: that with the factor n / (n - columns), that with the leverage of each row, which is
-            the default, or that of clusters, the default with these.
+        cov_type : {"linearized", "HC1", "HC3", "cluster", "replicates"}, optional
+            Kind of the covariance matrix: the sandwich, the default with strata; that with the factor n / (n - columns); that
+            with the leverage of each row, which is the default; that of clusters without strata, the default with these, with
+            the factor (n - 1) / (n - columns) of statsmodels; or that of replicate weights.
 
         Returns
         -------
@@ -113,56 +118,58 @@ class RandomizedLinear(Regression):
             As for `RandomizedLogit.fit`; if a standard error has fewer than 10 degrees of freedom, because rows of high
             leverage decide it, such as the few people of a category.
         """
-        sample_of: dict[str, Any] = {"weights": weights, "clusters": clusters}
+        sample_of: dict[str, Any] = {"weights": weights, "clusters": clusters, "strata": strata}
+        sample_of["replicate_weights"] = replicate_weights
         if isinstance(X, str):
             study = study_of_formula(X, reports, data, self.intercept, sample_of, "reports")
         else:
             study = study_of_arrays(X, data, self.intercept, {"reports": reports, **sample_of}, ("reports",))
         rows = study.rows
-        weights, clusters = study.given["weights"], study.given["clusters"]
         decoded = np.asarray(self.mechanism.decode(study.given["reports"]), np.float64)
         n, size = len(rows), len(rows.names)
         if decoded.shape != (n,):
             raise ValueError(
                 f"reports must have one number for each of {n} rows of X, got decoded shape {decoded.shape}"
             )
-        given = None if weights is None else _check.weights(weights, n)
+        given = study.given["weights"]
+        given = None if given is None else _check.weights(given, n)
         people = n if given is None else int(np.count_nonzero(given))
         if people <= size:
             raise ValueError(f"X must have more rows than columns, got {people} rows for {size} coefficients")
-        numbers = read_clusters(clusters, n, size + 1, given)
-        sample = Sample.of(n, given, numbers)
+        sample = study.sample(given, size + 1)
         rows, w = rows.standardized(), np.ones(n) if given is None else given
         # Least squares on the decoded reports: the normal equations are summed over parts of the rows, which are standardized
         # so that the equations are well conditioned. The coefficients return to the units of the columns at the end.
-        gram, right = np.zeros((size, size)), np.zeros(size)
-        for part in rows.parts():
-            x = rows.block(part)
-            gram += (x * w[part, np.newaxis]).T @ x
-            right += x.T @ (w[part] * decoded[part])
         try:
-            params, bread = (np.asarray(x, np.float64) for x in (np.linalg.solve(gram, right), np.linalg.inv(gram)))
+            params, bread = _least_squares(rows, decoded, w)
         except np.linalg.LinAlgError:
             raise ValueError("X must have linearly independent columns among the rows with positive weights") from None
-        kind = read_cov_type(cov_type, "HC3", ("HC1", "HC3"), weights, numbers)
+        kind = read_cov_type(cov_type, "HC3", ("linearized", "HC1", "HC3"), sample)
+
+        def scores() -> Iterator[tuple[slice, Floats]]:
+            for part in rows.parts():
+                x = rows.block(part)
+                yield part, x * (w[part] * (decoded[part] - x @ params))[:, np.newaxis]
+
+        freedom: Any
         if kind == "HC3":
             cov, freedom = jackknife_covariance(rows, w, lambda part, x: decoded[part] - x @ params, bread)
         else:
-            blocks = ((part, rows.block(part)) for part in rows.parts())
-            scores = ((part, x * (w[part] * (decoded[part] - x @ params))[:, np.newaxis]) for part, x in blocks)
-            freedom = np.asarray(freedom_of(sample, size))
-            factor = (people - (kind == "cluster")) / (people - size)
-            cov = bread @ squared_scores(scores, size, numbers) @ bread * factor
+            refit = lambda weights: _least_squares(rows, decoded, weights)[0]  # noqa: E731
+            cov, freedom = robust_covariance(kind, bread, scores(), sample, size, refit, params)
+            cov = cov * ((people - 1) / (people - size) if kind == "cluster" else 1.0)
+            freedom = np.asarray(freedom)
         units = rows.to_units
         self.names = rows.names
         self.n = people
         self.cov_type = kind
         self._freedom = freedom
         self.params, self.cov = np.asarray(units @ params, np.float64), np.asarray(units @ cov @ units.T, np.float64)
+        self._set_design_effect(bread @ squared_scores(scores(), size, given) @ bread, units, sample)
         self._rows = rows
         self._standard = (params, cov)
         self._people = people_of(decoded)
-        self._learn(study, given)
+        self._learn(study, sample)
         return self
 
     def predict(self, X: Any, *, average: bool = False, weights: ArrayLike | None = None) -> Estimate[Any]:  # noqa: N803
@@ -206,3 +213,14 @@ class RandomizedLinear(Regression):
     def __repr__(self) -> str:
         state = "" if "params" not in self.__dict__ else f", n = {self.n}"
         return f"<RandomizedLinear of {self.mechanism!r}{state}>"
+
+
+def _least_squares(rows: Rows, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the coefficients, and the inverse of the sum of w x x'."""
+    size = len(rows.names)
+    gram, right = np.zeros((size, size)), np.zeros(size)
+    for part in rows.parts():
+        x = rows.block(part)
+        gram += (x * weights[part, np.newaxis]).T @ x
+        right += x.T @ (weights[part] * y[part])
+    return np.asarray(np.linalg.solve(gram, right), np.float64), np.asarray(np.linalg.inv(gram), np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +13,12 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._labels import require_one_index
 from .._typing import Floats
-from ..designs import Sample, list_experiment, read_clusters
+from ..designs import ReplicateWeights, list_experiment
 from ..results import SHARES, Estimate, LabeledEstimate, TestResult
-from ._binary_means import shares_of, slope_of
+from ._binary_means import average_of, average_slope_of, shares_of
 from ._list_likelihood import ListLikelihood
 from ._maximum import best_maximum
-from ._model import Regression, people_of, read_cov_type, robust_covariance
+from ._model import Regression, people_of, read_cov_type, refitted, robust_covariance
 from ._rows import Rows
 from ._study import study_of_arrays, study_of_formula
 
@@ -112,19 +113,21 @@ class ListExperiment(Regression):
         data: Any = None,
         weights: ArrayLike | str | None = None,
         clusters: Any = None,
+        strata: Any = None,
+        replicate_weights: ReplicateWeights | None = None,
         cov_type: str | None = None,
     ) -> Self:
         """Fit the model to a formula and a data frame, or to covariates and counts.
 
         Parameters
         ----------
-        X, data, weights, clusters
+        X, data, weights, clusters, strata, replicate_weights
             As for `RandomizedLogit.fit`. A formula has the column of the counts before ~.
         counts : array_like of int, shape (n,); or data frame
             How many statements each person says are true. With a formula its data, if `data` is not given.
         treated : array_like of bool, shape (n,), or str
             Whether the list of the person has the sensitive statement. With a formula, a text is the name of a column.
-        cov_type : {"nonrobust", "linearized", "HC1", "cluster"}, optional
+        cov_type : {"nonrobust", "linearized", "HC1", "cluster", "replicates"}, optional
             As for `RandomizedLogit.fit`.
 
         Returns
@@ -158,7 +161,8 @@ class ListExperiment(Regression):
         >>> bool(model.contrast({"age": 60}, {"age": 30}).value > 0.2)
         True
         """
-        people: dict[str, Any] = {"treated": treated, "weights": weights, "clusters": clusters}
+        people: dict[str, Any] = {"treated": treated, "weights": weights, "clusters": clusters, "strata": strata}
+        people["replicate_weights"] = replicate_weights
         if treated is None:
             raise TypeError("treated must be given")
         if isinstance(X, str):
@@ -173,19 +177,23 @@ class ListExperiment(Regression):
         standard = rows.standardized()
         likelihood = ListLikelihood(standard, numbers, has_item, self.items, self.constrained, w)
         size = len(rows.names)
-        clustered = read_clusters(given["clusters"], len(rows), size + 1, w)
-        sample = Sample.of(len(rows), w, clustered)
-        kind = read_cov_type(cov_type, "nonrobust", ("nonrobust", "linearized", "HC1"), given["weights"], clustered)
+        sample = study.sample(w, size + 1)
+        kind = read_cov_type(cov_type, "nonrobust", ("nonrobust", "linearized", "HC1"), sample)
         # The likelihood is maximized for standardized columns; coefficients and covariance then return to their units.
         params, sums = best_maximum(likelihood, self._starts(likelihood), NO_MAXIMUM)
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
-        cov, freedom = robust_covariance(kind, bread, likelihood.scores(params), clustered, sample, size)
+
+        def refit(weights: Floats) -> Floats:
+            return refitted(replace(likelihood, weights=weights), params)
+
+        cov, freedom = robust_covariance(kind, bread, likelihood.scores(params), sample, size, refit, params)
         models = params.size // size
         own = np.kron(np.eye(models), standard.to_units)
         values, whole = own @ params, np.asarray(own @ cov @ own.T, np.float64)
         self.names, self.n = rows.names, sample.n
         self.llf = sums.value
         self.params, self.cov = values[:size], whole[:size, :size]
+        self._set_design_effect(bread, own, sample)
         self.cov_type, self._freedom = kind, freedom
         self._people = people_of(np.column_stack([numbers, has_item]))
         groups = ("all",) if self.constrained else ("no", "yes")
@@ -197,7 +205,7 @@ class ListExperiment(Regression):
         self.controls = LabeledEstimate(values[size:], stderr, self.n, self.guarantee, part, rule, **fields)
         self._likelihood, self._rows = likelihood, standard
         self._standard, self._whole = (params[:size], cov[:size, :size]), (params, bread)
-        self._learn(study, w)
+        self._learn(study, sample)
         return self
 
     def _starts(self, likelihood: ListLikelihood) -> Iterator[Floats]:
@@ -244,22 +252,10 @@ class ListExperiment(Regression):
         return self._prediction(*shares_of(rows.block(slice(None)), self._standard[0]), _span=SHARES, _table=X)
 
     def _average(self, rows: Rows, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
-        value, slopes = np.zeros(1), np.zeros((1, len(self._standard[0])))
-        for part in rows.parts():
-            shares, by_params = shares_of(rows.block(part), self._standard[0])
-            value += weights[part] @ shares
-            slopes += weights[part] @ by_params
-        return value, slopes
+        return average_of(rows, weights, self._standard[0])
 
     def _average_slope(self, rows: Rows, derivatives: Floats, weights: Floats, **at: Any) -> tuple[Floats, Floats]:
-        value, slopes = np.zeros(1), np.zeros((1, len(self._standard[0])))
-        for part in rows.parts():
-            x = rows.block(part)
-            moved = np.broadcast_to(derivatives if derivatives.ndim == 1 else derivatives[part], x.shape)
-            own, by_params = slope_of(x, moved, self._standard[0], weights[part])
-            value += own
-            slopes += by_params
-        return value, slopes
+        return average_slope_of(rows, derivatives, weights, self._standard[0])
 
     def liars(self, at: str) -> TestResult:
         """Test whether people lie who would have to reveal that all statements are true of them, or only the sensitive one.
@@ -282,7 +278,7 @@ class ListExperiment(Regression):
         """
         from scipy.special import ndtr
 
-        if _check.choice("at", at, LIARS) and (self._weights is not None or self.cov_type == "cluster"):
+        if _check.choice("at", at, LIARS) and not self._sample.is_plain:
             raise ValueError("liars must be tested in a fit without weights and clusters")
         params = self._whole[0]
         score, variance = 0.0, 0.0

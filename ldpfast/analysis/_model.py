@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..designs import Sample
 from ..privacy import Guarantee
 from ..results import Estimate, IntervalRule, LabeledEstimate, Normal, People, StudentT
 from ._covariates import Columns, SmallChange
+from ._maximum import SmoothLikelihood, maximum
 from ._prediction import MarginalEffects, Prediction
 from ._rows import Rows
 from ._sandwich import squared_scores
@@ -26,6 +27,7 @@ from ._summary import RegressionSummary, coefficient_table
 ERRORS = {  # of the covariance matrix: the texts of summaries
     "nonrobust": "observed information",
     "linearized": "sandwich",
+    "replicates": "replicate weights",
     "HC1": "heteroscedasticity-consistent (HC1)",
     "HC3": "heteroscedasticity-consistent (HC3)",
     "cluster": "sandwich of clusters",
@@ -40,7 +42,7 @@ def freedom_of(sample: Sample, columns: int) -> float:
     return max(1.0, sample.freedom - (columns - 1))
 
 
-def read_cov_type(cov_type: Any, plain: str, allowed: Collection[str], weights: Any, clusters: Any) -> str:
+def read_cov_type(cov_type: Any, plain: str, allowed: Collection[str], sample: Sample) -> str:
     """Return the kind of covariance matrix of a fit.
 
     Parameters
@@ -48,24 +50,33 @@ def read_cov_type(cov_type: Any, plain: str, allowed: Collection[str], weights: 
     cov_type : str or None
         The argument.
     plain : str
-        What None means for a fit without weights and clusters.
+        What None means for people who are drawn one by one, without weights.
     allowed : collection of str
-        The kinds that the model has, besides "cluster".
-    weights, clusters : object
-        None if there are none.
+        The kinds that the model has, besides "cluster" and "replicates".
+    sample : Sample
 
     Raises
     ------
     TypeError, ValueError
-        If it is not such a kind, or not one for a fit with weights or clusters.
+        If it is not such a kind, or not one for such a sample.
     """
+    needed, reason = None, ""
+    if sample.replicates is not None:
+        needed, reason = "replicates", "replicate weights"
+    elif sample.is_stratified:
+        needed, reason = "linearized", "strata or a finite population"
+    elif sample.clusters is not None:
+        needed, reason = "cluster", "clusters"
     if cov_type is None:
         weighted = plain if plain != "nonrobust" else "linearized"
-        return "cluster" if clusters is not None else plain if weights is None else weighted
-    kind = _check.choice("cov_type", cov_type, (*allowed, "cluster"))
-    if (kind == "cluster") != (clusters is not None):
-        raise ValueError(f'cov_type must be "cluster" if there are clusters, and only then, got {kind!r}')
-    if kind == "nonrobust" and weights is not None:
+        return needed if needed is not None else plain if sample.weights is None else weighted
+    kind = _check.choice("cov_type", cov_type, (*allowed, "cluster", "replicates"))
+    if needed is not None and kind != needed:
+        raise ValueError(f'cov_type must be "{needed}" if there are {reason}, got {kind!r}')
+    if needed is None and kind in ("cluster", "replicates"):
+        named = "clusters" if kind == "cluster" else "replicate weights"
+        raise ValueError(f'cov_type must be "{kind}" if there are {named}, and only then, got {kind!r}')
+    if kind == "nonrobust" and sample.weights is not None:
         raise ValueError('cov_type must be "HC1" or another robust one for a fit with weights, got "nonrobust"')
     return kind
 
@@ -74,9 +85,10 @@ def robust_covariance(
     kind: str,
     bread: Floats,
     scores: Iterable[tuple[slice, Floats]],
-    clusters: AnyArray | None,
     sample: Sample,
     columns: int,
+    refit: Callable[[Floats], Floats],
+    params: Floats,
 ) -> tuple[Floats, float]:
     """Return the covariance matrix of coefficients with the largest likelihood, and its degrees of freedom.
 
@@ -88,17 +100,34 @@ def robust_covariance(
         Inverse of the information.
     scores : iterable
         Gradients of people, with their places.
-    clusters : ndarray of int, shape (n,), or None
     sample : Sample
     columns : int
         Number of columns of the model, for the degrees of freedom.
+    refit : callable
+        The coefficients with other weights, for replicate weights.
+    params : ndarray, shape (coefficients,)
     """
     if kind == "nonrobust":
         return bread, math.inf
-    counted = sample.n if kind in ("linearized", "cluster") else None
-    cov = bread @ squared_scores(scores, len(bread), clusters, counted) @ bread
-    factor = sample.n / max(sample.n - len(bread), 1) if kind == "HC1" else 1.0
-    return cov * factor, freedom_of(sample, columns)
+    if kind in ("HC1", "HC3"):
+        cov = bread @ squared_scores(scores, len(bread)) @ bread
+        return cov * (sample.n / max(sample.n - len(bread), 1) if kind == "HC1" else 1.0), freedom_of(sample, columns)
+    linear = ((place, part @ bread) for place, part in scores)
+    return sample.covariance(linear, refit, params.ravel()), freedom_of(sample, columns)
+
+
+def refitted(likelihood: SmoothLikelihood, params: Floats) -> Floats:
+    """Return the coefficients with the largest likelihood, from those with other weights.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    found = maximum(likelihood, params)
+    if found is None:
+        raise ValueError("replicate_weights must leave enough people, got a replicate whose likelihood has no maximum")
+    return found[0].ravel()
 
 
 def people_of(reports: AnyArray) -> People:
@@ -120,7 +149,10 @@ class Regression(ABC):
     n : int
         Number of people, without those of weight 0.
     cov_type : str
-        Kind of the covariance matrix: "nonrobust", "linearized" (that of a sample with weights), "HC1", "HC3" or "cluster".
+        Kind of the covariance matrix: "nonrobust", "linearized" (that of a sample with weights or strata), "HC1", "HC3",
+        "cluster" or "replicates".
+    design_effect : ndarray
+        Variances of the coefficients, divided by those for as many people who are drawn one by one.
     left_out : int
         Number of rows of a data frame that a formula has left out, because a value is missing.
     guarantee : privacy.Guarantee
@@ -132,12 +164,14 @@ class Regression(ABC):
     cov: Floats
     n: int
     cov_type: str
+    design_effect: Floats
     left_out: int
     guarantee: Guarantee
     intercept: bool
     _columns: Columns
     _data: Any  # covariates, as `_columns` reads them
     _weights: Floats | None
+    _sample: Sample
     _rows: Rows  # standardized
     _standard: tuple[Floats, Floats]  # coefficients of standardized columns, in which large numbers do not cancel
     _people: People
@@ -161,8 +195,10 @@ class Regression(ABC):
             "_likelihood",
             "_standard",
             "_weights",
+            "_sample",
             "_rows",
             "cov_type",
+            "design_effect",
             "bse",
             "pvalues",
             "aic",
@@ -217,7 +253,7 @@ class Regression(ABC):
         """Return minus twice the log-likelihood, with a penalty for each parameter."""
         if not hasattr(self, "llf"):
             raise AttributeError
-        if self._weights is not None or self.cov_type == "cluster":
+        if not self._sample.is_plain:
             raise ValueError("information criteria must be those of a fit without weights and clusters")
         return penalty * self._parameters() - 2 * float(self.__dict__["llf"])
 
@@ -438,10 +474,25 @@ class Regression(ABC):
         given = np.ones(n) if weights is None else _check.weights(weights, n)
         return np.asarray(given / given.sum())
 
-    def _learn(self, study: Study, weights: Floats | None) -> None:
+    def _set_design_effect(self, plain: Floats, units: AnyArray, sample: Sample) -> None:
+        """Set the design effect after `cov`.
+
+        Parameters
+        ----------
+        plain : ndarray, shape (coefficients, coefficients)
+            Covariance matrix for people who are drawn one by one, for weights with mean 1.
+        units : ndarray
+            What makes coefficients of those of standardized columns.
+        sample : Sample
+        """
+        mean = 1.0 if sample.weights is None else float(sample.weights.sum()) / sample.n
+        own = np.diag(units @ plain @ units.T)[: len(self.cov)] * mean
+        self.design_effect = np.diag(self.cov) / own
+
+    def _learn(self, study: Study, sample: Sample) -> None:
         """Keep what later methods need of the people of the fit."""
         self._columns, self._data = study.columns, study.data
-        self._weights = weights
+        self._weights, self._sample = sample.weights, sample
         self.left_out = study.left_out
 
     def _read(self, X: Any) -> Rows:  # noqa: N803

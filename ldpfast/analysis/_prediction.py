@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,58 +9,19 @@ from typing import Any
 import numpy as np
 
 from .. import _plots
-from .._typing import AnyArray, Floats
-from ..results import Estimate, Fieller, LabeledEstimate, require_alike
+from .._typing import AnyArray
+from ..results import JointEstimate, LabeledEstimate
 from ._summary import RegressionSummary, coefficient_table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction(Estimate[Any]):
+class Prediction(JointEstimate):
     """An estimate that is a function of the coefficients of a regression. It is made by the methods of these.
 
     Its difference with another one of the same fit, and their ratio, have the standard error of the delta method.
-
-    Attributes
-    ----------
-    slopes : ndarray, shape (numbers, coefficients)
-        Derivatives of the numbers with respect to the coefficients.
-    coefficients : ndarray, shape (coefficients, coefficients)
-        Covariance matrix of the coefficients.
     """
 
-    slopes: Floats = field(kw_only=True)
-    coefficients: Floats = field(kw_only=True)
     _table: Any = field(default=None, kw_only=True, compare=False)
-
-    def __sub__(self, other: object) -> LabeledEstimate:
-        """Return the difference of two predictions, of the same fit or of fits of different people."""
-        if not self._is_of_the_same_fit(other):
-            return super().__sub__(other)
-        assert isinstance(other, Prediction)
-        require_alike(self, other)
-        value, slopes = np.asarray(self.value - other.value), self.slopes - other.slopes
-        cov = slopes @ self.coefficients @ slopes.T if self.covariance is not None else None
-        stderr = np.sqrt(_variances(slopes, self.coefficients)).reshape(value.shape)
-        low, high = self._span
-        fields = {**self._fields("difference"), "_unit_text": self._unit(), "_span": (low - high, high - low)}
-        return LabeledEstimate(_plain(value), _plain(stderr), covariance=cov, rule=self.rule, **fields)
-
-    def __truediv__(self, other: object) -> LabeledEstimate:
-        """Return the ratio of two predictions, of the same fit or of fits of different people, with Fieller's limits."""
-        if not self._is_of_the_same_fit(other):
-            return super().__truediv__(other)
-        assert isinstance(other, Prediction)
-        require_alike(self, other)
-        top, bottom = np.asarray(self.value, np.float64), np.asarray(other.value, np.float64)
-        crossed = np.einsum("ij,jk,ik->i", self.slopes, self.coefficients, other.slopes).reshape(top.shape)
-        va, vb = (np.asarray(np.square(part.stderr)) for part in (self, other))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = top / bottom
-            errors = np.sqrt(_variances(self.slopes - ratio.reshape(-1, 1) * other.slopes, self.coefficients))
-            stderr = errors.reshape(top.shape) / np.abs(bottom)
-        freedom = float(getattr(self.rule, "freedom", math.inf))
-        rule = Fieller(top, bottom, va, vb, crossed, freedom=freedom)
-        return LabeledEstimate(_plain(ratio), _plain(stderr), rule=rule, **self._fields("ratio"))
 
     def plot(self, ax: Any = None, *, x: Any = None, confidence: float = 0.95, simultaneous: bool = False) -> Any:
         """Draw the predictions with their intervals, against a covariate.
@@ -119,23 +79,6 @@ class Prediction(Estimate[Any]):
             raise ValueError(f"x must have one value for each of {np.size(self.value)} predictions, got {values.shape}")
         return name, values
 
-    def _is_of_the_same_fit(self, other: object) -> bool:
-        return (
-            isinstance(other, Prediction)
-            and self._people == other._people
-            and np.array_equal(self.coefficients, other.coefficients)
-        )
-
-    def _fields(self, kind: str) -> dict[str, Any]:
-        """Return the fields of a difference or ratio with the same people."""
-        return {
-            "n": self.n,
-            "guarantee": self.guarantee,
-            "labels": tuple(self._entries(range(np.size(self.value)))),
-            "quantity": f"{kind} of predictions",
-            "_people": self._people,
-        }
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MarginalEffects(LabeledEstimate):
@@ -173,12 +116,3 @@ class MarginalEffects(LabeledEstimate):
             If pandas is not installed.
         """
         return self.summary(confidence).to_frame()
-
-
-def _variances(slopes: Floats, cov: Floats) -> Floats:
-    """Return the variances of linear functions of coefficients."""
-    return np.asarray(np.maximum(np.einsum("ij,jk,ik->i", slopes, cov, slopes), 0.0))
-
-
-def _plain(x: Floats) -> Any:
-    return float(x) if np.ndim(x) == 0 else x

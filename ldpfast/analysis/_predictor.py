@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._labels import require_one_index
-from .._typing import AnyArray, Floats
-from ..designs import Sample, read_clusters
+from .._typing import Floats
+from ..designs import ReplicateWeights, Sample
 from ..results import SHARES, Estimate, LabeledEstimate
 from ._answer_design import answer_design
 from ._attention_model import AttentionDesign, AttentionMixture
@@ -21,7 +21,7 @@ from ._least_squares import least_squares
 from ._likelihood import Likelihood
 from ._maximum import best_maximum
 from ._mixture import Mixture
-from ._model import Regression, freedom_of, people_of, read_cov_type, robust_covariance
+from ._model import Regression, freedom_of, people_of, read_cov_type, refitted, robust_covariance
 from ._prediction import MarginalEffects
 from ._rows import Rows
 from ._study import Study, study_of_arrays, study_of_formula
@@ -137,6 +137,8 @@ class RandomizedPredictor(Regression):
         answer: ArrayLike | str | None = None,
         weights: ArrayLike | str | None = None,
         clusters: Any = None,
+        strata: Any = None,
+        replicate_weights: ReplicateWeights | None = None,
         cov_type: str | None = None,
         design: Any = None,
         attention: Any = None,
@@ -145,15 +147,16 @@ class RandomizedPredictor(Regression):
 
         Parameters
         ----------
-        X, reports, data, weights, clusters, design, attention
-            As for `RandomizedLogit.fit`. A formula has the outcome before ~, such as ``"trust ~ age + female"`` or
-            ``"log(income) ~ age"``, and known covariates after it.
+        X, reports, data, weights, clusters, strata, replicate_weights, design, attention
+            As for `RandomizedLogit.fit`, without a correction for a finite population. A formula has the outcome before ~,
+            such as ``"trust ~ age + female"`` or ``"log(income) ~ age"``, and known covariates after it.
         outcome : array_like, shape (n,)
             Known outcomes, which are not randomized, unless there is a formula.
         answer : str or array_like, optional
             With a formula, the column of the randomized answers, whose effect is added to the formula.
-        cov_type : {"nonrobust", "linearized", "HC1", "cluster"}, optional
-            As for `RandomizedLogit.fit`. For the family "linear" it is "HC1", or "cluster" if there are clusters.
+        cov_type : {"nonrobust", "linearized", "HC1", "cluster", "replicates"}, optional
+            As for `RandomizedLogit.fit`. For the family "linear" it is "HC1" unless there are clusters, strata or replicate
+            weights.
 
         Returns
         -------
@@ -164,26 +167,26 @@ class RandomizedPredictor(Regression):
         TypeError, ValueError
             As for `RandomizedLogit.fit`; if `outcome` does not have one finite number per row, or does not vary.
         """
-        people = {"weights": weights, "clusters": clusters, "design": design, "attention": attention}
+        people: dict[str, Any] = {"weights": weights, "clusters": clusters, "strata": strata}
+        people |= {"replicate_weights": replicate_weights, "design": design, "attention": attention}
         study = self._study(X, reports, outcome, data, answer, people)
-        rows, weights = study.rows, study.given["weights"]
+        rows = study.rows
         likelihood = self._answers.joint_likelihood(rows, study.given)
         y, center, unit = self._outcome(study.given["outcome"], len(rows), rows.intercept)
         classes, columns = len(self.categories) - 1, len(rows.names)
-        numbers = read_clusters(study.given["clusters"], len(rows), columns + classes + 1, likelihood.weights)
-        sample = Sample.of(len(rows), likelihood.weights, numbers)
+        sample = study.sample(likelihood.weights, columns + classes + 1)
         # The likelihood is maximized for standardized rows and outcomes; `own` is the linear map of the parameters back to the
         # units of the columns and of the outcome, which also transforms their covariance.
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
         names = (*rows.names, *(f"answer: {category}" for category in self.categories[1:]))
-        allowed = {"linear": ("HC1",)}.get(self.family, ("nonrobust", "linearized", "HC1"))
-        kind = read_cov_type(cov_type, allowed[0], allowed, weights, numbers)
+        allowed = {"linear": ("HC1", "linearized")}.get(self.family, ("nonrobust", "linearized", "HC1"))
+        kind = read_cov_type(cov_type, allowed[0], allowed, sample)
         if self.family == "linear":
-            self._fit_moments(likelihood, (y - center) / unit, center, unit, numbers, sample)
+            self._fit_moments(likelihood, (y - center) / unit, center, unit, kind, sample)
             self.cov_type = kind
             self.names = names
-            self._learn(study, likelihood.weights)
+            self._learn(study, sample)
             return self
         linear = self.family == "normal"
         whole_mixture = Mixture(likelihood, (y - center) / unit, linear)
@@ -193,7 +196,12 @@ class RandomizedPredictor(Regression):
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
         self.names = names
         scores = mixture.scores(params)
-        cov, freedom = robust_covariance(kind, bread, scores, numbers, sample, columns + classes)
+
+        def refit(weights: Floats) -> Floats:
+            again = replace(whole_mixture, answers=replace(likelihood, weights=weights))
+            return refitted(again if self.p_attention is None else AttentionMixture(again), params)
+
+        cov, freedom = robust_covariance(kind, bread, scores, sample, columns + classes, refit, params)
         self.cov_type, self._freedom = kind, freedom
         own = np.eye(params.size)  # from standardized rows and outcomes to their units
         outcomes, first = slice(mixture.coefficients), mixture.coefficients + linear
@@ -204,6 +212,7 @@ class RandomizedPredictor(Regression):
         if rows.intercept:
             values[0] += center
         self.params, self.cov = values[outcomes], whole[outcomes, outcomes]
+        self._set_design_effect(bread, own, sample)
         if linear:
             self.sigma = float(np.exp(params[first - 1]) * unit)
         self.n, total = sample.n, len(rows) if likelihood.weights is None else float(likelihood.weights.sum())
@@ -217,7 +226,7 @@ class RandomizedPredictor(Regression):
         standardized = params[outcomes] * unit
         standardized[0] += center if rows.intercept else 0.0
         self._rows, self._standard = standard, (standardized, cov[outcomes, outcomes] * unit**2)
-        self._learn(study, likelihood.weights)
+        self._learn(study, sample)
         return self
 
     def _study(self, x: Any, reports: Any, outcome: Any, data: Any, answer: Any, people: dict[str, Any]) -> Study:
@@ -235,16 +244,16 @@ class RandomizedPredictor(Regression):
         return study_of_formula(x, reports, data, self.intercept, people, "outcome", computed=True)
 
     def _fit_moments(
-        self, likelihood: Likelihood, y: Floats, center: float, unit: float, clusters: AnyArray | None, sample: Sample
+        self, likelihood: Likelihood, y: Floats, center: float, unit: float, kind: str, sample: Sample
     ) -> None:
         """Fit by least squares with unbiased moments, to outcomes that are centered and scaled."""
-        found = least_squares(likelihood, self._answers.decoding, y, clusters, sample.n)
+        found = least_squares(likelihood, self._answers.decoding, y, kind, sample)
         if found is None:
             raise ValueError(
                 "X and reports must be of enough people, got too few for the moments of the answer: a category may be too "
                 "rare. Use fewer covariates or more people"
             )
-        params, cov = found
+        params, cov, plain = found
         columns = likelihood.shape[1]
         own = np.eye(len(params))
         own[:columns, :columns] = likelihood.rows.to_units
@@ -253,6 +262,7 @@ class RandomizedPredictor(Regression):
         if likelihood.rows.intercept:
             self.params[0] += center
             standardized[0] += center
+        self._set_design_effect(unit**2 * plain, own, sample)
         self.n = sample.n
         self._rows = likelihood.rows
         self._standard = (standardized, cov * unit**2)

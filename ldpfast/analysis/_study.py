@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from .. import _check
 from .._labels import has_index, package_of, require_one_index
 from .._objects import is_missing
+from .._typing import Floats
+from ..designs import ReplicateWeights, Sample, table_of
 from ._covariates import INTERCEPT, Columns, FormulaColumns, columns_of, data_frame
 from ._formula import Formula, sides_of
 from ._rows import CONST, Rows
@@ -39,6 +41,21 @@ class Study:
     rows: Rows
     given: dict[str, Any]
     left_out: int = 0
+
+    def sample(self, weights: Floats | None, least: int) -> Sample:
+        """Return how the people were drawn, with a warning if they are too few for standard errors.
+
+        Parameters
+        ----------
+        weights : ndarray or None
+            Checked weights.
+        least : int
+            Smallest number of clusters.
+        """
+        names = ("clusters", "strata", "fpc", "replicate_weights")
+        found = Sample.read(len(self.rows), weights, **{name: self.given.get(name) for name in names}, least=least)
+        found.warn_few()
+        return found
 
 
 def study_of_arrays(x: Any, data: Any, intercept: bool, people: Mapping[str, Any], required: Sequence[str]) -> Study:
@@ -69,7 +86,7 @@ def study_of_arrays(x: Any, data: Any, intercept: bool, people: Mapping[str, Any
             raise TypeError(f"{name} must be given, unless the first argument is a formula")
         if isinstance(values, str):
             raise TypeError(f"{name} must be an array: the name of a column, {values!r}, needs a formula")
-    require_one_index({"X": x, **people})
+    require_one_index({"X": x, **people, **table_of(people.get("replicate_weights"))})
     columns, rows = columns_of(x, intercept)
     return Study(columns, x, rows, dict(people))
 
@@ -143,7 +160,7 @@ def study_of_formula(
     columns, rows = FormulaColumns.of(formula, kept)
     if columns.intercept and not intercept:
         raise ValueError(f"formula must begin with 0 + if intercept=False, got {text!r}")
-    given = {name: None if values is None else values[inside] for name, values in given.items()}
+    given = {name: _taken(values, inside) for name, values in given.items()}
     given[outcome] = kept[result].to_numpy() if result is not None else _computed_outcome(outcomes, kept)
     return Study(columns, kept[[*formula.names]], rows, given, int(missing.sum()))
 
@@ -170,6 +187,11 @@ def _values(name: str, values: Any, data: Any, frame: Any) -> Any:
     """Return what is given of each row of a data frame, which can be the name of a column."""
     if values is None:
         return None
+    if isinstance(values, ReplicateWeights):
+        table = values.of_table(frame)
+        if has_index(data):
+            require_one_index({"data": data, **table_of(table)})
+        return replace(table, weights=np.asarray(table.weights, np.float64))
     if isinstance(values, str):
         if values not in frame.columns:
             raise ValueError(f"{name} must be an array or the name of a column of data, got {values!r}")
@@ -182,7 +204,16 @@ def _values(name: str, values: Any, data: Any, frame: Any) -> Any:
     return found
 
 
+def _taken(values: Any, inside: Any) -> Any:
+    """Return what is given of some people."""
+    if values is None:
+        return None
+    return values.of_rows(inside) if isinstance(values, ReplicateWeights) else values[inside]
+
+
 def _is_missing(values: Any) -> Any:
+    if isinstance(values, ReplicateWeights):
+        return _is_missing(values.weights).reshape(len(values.weights), -1).any(axis=1)
     if values.dtype.kind == "f":
         return np.isnan(values)
     if values.dtype.kind != "O":

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _check
-from .._frames import Groups, require_one_index, whole_column
+from .._frames import require_one_index
 from .._typing import AnyArray, Floats
 from .._warnings import warn
 from ..results import DoubtfulWarning, Estimate, Fieller, Normal, People, new_count
 from ._binary import crosswise
-from ._clusters import Sample, read_clusters
 from ._design import Design
+from ._replicate_weights import ReplicateWeights, table_of
+from ._sample import Sample
+from ._sampled_prevalence import checked_weights
+from ._subgroups import columns_of_by, subgroups
 
 CERTAIN = 3.0  # standard errors by which the attentive share must be above 0
 
@@ -28,6 +30,8 @@ def crosswise_with_attention(
     p_attention: Any,
     weights: ArrayLike | None = None,
     clusters: Any = None,
+    strata: Any = None,
+    replicate_weights: ReplicateWeights | None = None,
     by: Any = None,
 ) -> Any:
     """Estimate a prevalence by the crosswise model, if an unknown share of the people answers at random.
@@ -46,8 +50,11 @@ def crosswise_with_attention(
         Weights >= 0 of the people. People of weight 0 are not in the sample.
     clusters : array_like, shape (n,), optional
         Clusters that were drawn, such as villages; at least two with positive weights.
-    by : array_like, shape (n,), optional
-        Known values that divide the people, such as their region. The share of attentive people can differ between them.
+    strata, replicate_weights
+        As for `Design.prevalence`; there is no correction for a finite population.
+    by : array_like, shape (n,); or list of these, or data frame, optional
+        Known values that divide the people, such as their region, as for `Design.prevalence_by`. The share of attentive people
+        can differ between them.
 
     Returns
     -------
@@ -85,55 +92,49 @@ def crosswise_with_attention(
     >>> round(designs.crosswise_with_attention(answers, check, p=0.2, p_attention=0.2).value, 3)
     0.15
     """
-    require_one_index({"reports": reports, "attention": attention, "weights": weights, "clusters": clusters, "by": by})
+    columns = {"weights": weights, "clusters": clusters, "strata": strata}
+    divided = {} if by is None else columns_of_by(by)
+    require_one_index({"reports": reports, "attention": attention, **columns, **divided, **table_of(replicate_weights)})
     main, anchor = crosswise(p), crosswise(p_attention)
     same, known = main._codes(reports), anchor._codes(attention)
     if same.shape != known.shape:
         raise ValueError(f"attention must have one answer per person, got {len(known)} for {len(same)} reports")
-    given = None if weights is None else _check.weights(weights, len(same))
-    drawn = read_clusters(clusters, len(same), 2, given)
+    columns["weights"] = checked_weights(weights, len(same))
+    sample = Sample.read(len(same), **columns, replicate_weights=replicate_weights)
     if by is None:
-        return _of_all(main, anchor, same, known, given, drawn)
-    # Differences of groups are those of different people, unless a cluster has people of two of them.
-    groups = Groups(None)
-    members = groups.numbers(whole_column("by", by))
-    if len(members) != len(same):
-        raise ValueError(f"by must have one value per person, got {len(members)} for {len(same)} reports")
-    people, parts = People.of(new_count()), [members == number for number in range(len(groups.values))]
-    if drawn is not None:
-        owners = [set(drawn[part if given is None else part & (given > 0)].tolist()) for part in parts]
-        is_shared = len(set().union(*owners)) < sum(map(len, owners))
-    else:
-        is_shared = False
+        return _of_all(main, anchor, same, known, sample)
+    # Differences of groups are those of different people, unless groups share clusters or strata.
+    members, values = subgroups(divided, len(same))
+    people, is_shared = People.of(new_count()), sample.is_shared_by(members)
     found = {}
-    for value, part in zip(groups.values, parts, strict=True):
-        w = None if given is None else _check.weights(given[part], int(part.sum()))
-        c = None if drawn is None else read_clusters(drawn[part], int(part.sum()), 2, w)
-        estimate = _of_all(main, anchor, same[part], known[part], w, c)
+    for number, value in enumerate(values):
+        inside = members == number
+        estimate = _of_all(main, anchor, same[inside], known[inside], sample.part(inside))
         found[value] = estimate._of_people(people if is_shared else people.group(value))
     return found
 
 
-def _of_all(
-    main: Design, anchor: Design, same: AnyArray, known: AnyArray, given: Floats | None, drawn: AnyArray | None
-) -> Estimate[float]:
-    """Return the prevalence from the answers of people to both questions, as 0 and 1."""
+def _of_all(main: Design, anchor: Design, same: AnyArray, known: AnyArray, sample: Sample) -> Estimate[float]:
+    """Return the prevalence from the answers of people of a sample to both questions, as 0 and 1."""
     share, scale = float(main.probabilities[0]), 0.5 - float(anchor.probabilities[0])
     # The estimate is a ratio of two means less 1/2. Their covariance is that of the answers of a person to both questions; with
     # weights or clusters it is that of the sum of their scores.
-    w = np.ones(len(same)) if given is None else given
+    sample.warn_few()
+    w = sample.weights_of(slice(None))
+
+    def middles(weights: Floats) -> Floats:
+        return np.array([weights @ answers / weights.sum() - 0.5 for answers in (same, known)])
+
     n = int(np.count_nonzero(w))
-    top, bottom = (float(w @ answers / w.sum()) - 0.5 for answers in (same, known))
+    top, bottom = map(float, middles(w))
     freedom = math.inf
-    if given is None and drawn is None:
+    if sample.is_plain:
         pairs = np.bincount(2 * same + known, minlength=4) + 0.5  # half a person each, so that no variance is zero
         covariance = np.cov([[0, 0, 1, 1], [0, 1, 0, 1]], aweights=pairs, bias=True) / n
     else:
-        freedom = Sample.of(len(same), given, drawn).freedom
+        freedom = sample.freedom
         scores = np.stack([answers - mean - 0.5 for answers, mean in ((same, top), (known, bottom))]) * w / w.sum()
-        sums = scores if drawn is None else np.stack([np.bincount(drawn, part) for part in scores])
-        units = n if drawn is None else sums.shape[1]
-        covariance = sums @ sums.T * units / (units - 1)
+        covariance = sample.covariance([(slice(None), scores.T)], middles, np.array([top, bottom]))
     (vn, c), (_, vd) = covariance
     if bottom / scale <= 0:
         raise ValueError(

@@ -16,9 +16,11 @@ from .._frames import Groups, require_one_index, whole_column
 from .._typing import AnyArray, Floats
 from .._warnings import warn
 from ..privacy import Guarantee
-from ..results import DoubtfulWarning, Estimate, People, StudentT, new_count
-from ._clusters import Sample, cluster_variance, read_clusters
+from ..results import DoubtfulWarning, People, StudentT, new_count
 from ._design import DOUBTFUL, TRUTHS, Design, new_design
+from ._replicate_weights import ReplicateWeights, table_of
+from ._sample import Sample
+from ._sampled_prevalence import SampledPrevalence, checked_weights, randomization_variance
 
 STEPS = 200  # of a bisection, which ends earlier
 DIRECT = new_design("direct", "Answer the question.", TRUTHS, Fraction(1), Fraction(0), "")
@@ -163,6 +165,9 @@ def prevalence(
     design: str,
     weights: ArrayLike | str | None = None,
     clusters: Any = None,
+    strata: Any = None,
+    fpc: Any = None,
+    replicate_weights: ReplicateWeights | None = None,
     by_design: bool = False,
 ) -> Any:
     """Estimate the share of people whose true answer is yes, where people were asked by several designs.
@@ -181,6 +186,10 @@ def prevalence(
         Weights >= 0 of the people, or the column of these. People of weight 0 are not in the sample.
     clusters : array_like or str, optional
         Clusters that were drawn, or the column of these; at least two with positive weights.
+    strata, fpc : array_like or str, optional
+        As for `Design.prevalence`, or the columns of these.
+    replicate_weights : ReplicateWeights, optional
+        As for `Design.prevalence`, also with names of columns.
     by_design : bool, default False
         Whether a dict with one estimate for each design is returned.
 
@@ -217,9 +226,19 @@ def prevalence(
     """
     # The answers of the people of each design become codes by that design. Estimates of single designs are those of different
     # people, unless these share clusters; the joint one has the likelihood of all codes.
-    named = {"outcome": outcome, "design": design, "weights": weights, "clusters": clusters}
+    named = {
+        "outcome": outcome,
+        "design": design,
+        "weights": weights,
+        "clusters": clusters,
+        "strata": strata,
+        "fpc": fpc,
+    }
     columns = {name: _column(data, name, value) for name, value in named.items()}
-    require_one_index(columns)
+    replicates = replicate_weights
+    if isinstance(replicates, ReplicateWeights):
+        replicates = replicates.of_table(data)
+    require_one_index({**columns, **table_of(replicates)})
     answers = _check.array("outcome", columns["outcome"])
     n = len(answers)
     groups = groups_of_designs(designs, columns["design"], n)
@@ -229,50 +248,57 @@ def prevalence(
         if not isinstance(one, Design):
             raise TypeError(f"designs must hold designs or None, got a {type(one).__name__} for {key!r}")
         chosen[key] = one
-    given = None if columns["weights"] is None else _check.weights(columns["weights"], n)
-    drawn = read_clusters(columns["clusters"], n, 2, given)
-    if _check.flag("by_design", by_design):
-        people = People.of(new_count())
-        return {
-            key: chosen[key]
-            .prevalence(
-                answers[inside],
-                weights=None if given is None else given[inside],
-                clusters=None if drawn is None else drawn[inside],
-            )
-            ._of_people(people if drawn is not None else people.group(key))
-            for key, inside in groups.items()
-        }
+    drawn = {name: columns[name] for name in ("clusters", "strata", "fpc")}
+    sample = Sample.read(n, checked_weights(columns["weights"], n), **drawn, replicate_weights=replicates)
     codes = np.zeros(n, np.intp)
     for key, inside in groups.items():
         codes[inside] = chosen[key]._codes(answers[inside])
-    return _joint(list(chosen.values()), list(groups.values()), codes, given, drawn)
+    if _check.flag("by_design", by_design):
+        people = People.of(new_count())
+        are_related = sample.has_linear_units or sample.replicates is not None
+        return {
+            key: chosen[key]
+            ._of_sample(codes[inside], sample.part(inside))
+            ._of_people(people if are_related else people.group(key))
+            for key, inside in groups.items()
+        }
+    return _joint(list(chosen.values()), list(groups.values()), codes, sample)
 
 
 def _joint(
-    designs: list[Design], groups: list[NDArray[np.bool_]], codes: AnyArray, given: Floats | None, drawn: Any
-) -> Estimate[float]:
+    designs: list[Design], groups: list[NDArray[np.bool_]], codes: AnyArray, sample: Sample
+) -> SampledPrevalence:
     """Return the share with the largest joint likelihood of codes."""
-    w = np.ones(len(codes)) if given is None else given
-    hits = np.array([w[inside] @ codes[inside] for inside in groups])
-    totals = np.array([w[inside].sum() for inside in groups])
     p, q = (np.array([float(design.probabilities[place]) for design in designs]) for place in (0, 1))
-    rule: Any = JointBinomial(hits, totals, p, q)
+
+    def rule_of(w: Floats) -> JointBinomial:
+        hits = np.array([w[inside] @ codes[inside] for inside in groups])
+        return JointBinomial(hits, np.array([w[inside].sum() for inside in groups]), p, q)
+
+    w = sample.weights_of(slice(None))
+    rule: Any = rule_of(w)
     value = rule.maximum()
     stderr = 1 / math.sqrt(rule.information(value))
-    if given is not None or drawn is not None:
-        sample = Sample.of(len(codes), given, drawn)
-        scores, information = np.zeros(len(codes)), 0.0
-        for inside, yes, no, weight, hit in zip(groups, p, q, totals, hits, strict=True):
+    fields: dict[str, Any] = {}
+    # In a sample that is not plain, the variance of the maximum is that of the sum of the scores, over the squared information;
+    # in a finite population that of the answers given the truths is added.
+    if not sample.is_plain:
+        sample.warn_few()
+        scores = np.zeros(len(codes))
+        information, added = 0.0, 0.0
+        shares = np.broadcast_to(sample.fraction_of(slice(None)), len(codes))
+        for inside, yes, no, weight, hit in zip(groups, p, q, rule.totals, rule.hits, strict=True):
             seen = min(max(no + (yes - no) * value, 1e-12), 1 - 1e-12)
-            scores[inside] = w[inside] * (yes - no) * (codes[inside] - seen) / (seen * (1 - seen))
+            slopes = w[inside] * (yes - no) / (seen * (1 - seen))
+            scores[inside] = slopes * (codes[inside] - seen)
             information += (yes - no) ** 2 * (hit / seen**2 + (weight - hit) / (1 - seen) ** 2)
-        inside = w > 0
-        if drawn is None:
-            variance = float(np.square(scores).sum()) * sample.n / (sample.n - 1)
-        else:
-            variance = cluster_variance(scores[inside], drawn[inside])
-        stderr, rule = math.sqrt(variance) / information, StudentT(sample.freedom)
+            added += float(np.sum(shares[inside] * np.square(slopes))) * randomization_variance(yes, no, value)
+        linear = [(slice(None), scores[:, np.newaxis] / information)]
+        estimate = lambda weights: np.array([rule_of(weights).maximum()])  # noqa: E731
+        variance = float(sample.covariance(linear, estimate, np.array([value]))[0, 0]) + added / information**2
+        effect = variance * information * sample.n / float(w.sum())
+        stderr, rule = math.sqrt(variance), StudentT(sample.freedom)
+        fields = {"design_effect": effect, "freedom": sample.freedom}
     low, high = rule.bounds(np.asarray(value), np.asarray(stderr), DOUBTFUL)
     if high < 0 or low > 1:
         warn(
@@ -281,7 +307,8 @@ def _joint(
             DoubtfulWarning,
         )
     guarantee = least_private([design.guarantee for design in designs])
-    return Estimate(value, stderr, int(np.count_nonzero(w)), guarantee, None, rule, _span=(0.0, 1.0))
+    fields |= {"slopes": np.ones((1, 1)), "coefficients": np.array([[stderr**2]]), "_span": (0.0, 1.0)}
+    return SampledPrevalence(value, stderr, sample.n, guarantee, None, rule, **fields)
 
 
 def _column(data: Any, name: str, value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,19 +12,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
-from .._frames import Groups, require_one_index, whole_column
+from .._frames import require_one_index
 from .._table import Table
+from .._typing import Floats
 from .._warnings import warn
 from ..mechanisms import FiniteChannel
 from ..mechanisms._channel_argument import AnswerChannel
 from ..mechanisms._rounded_rows import LARGEST_TOTAL, rounded
 from ..privacy import Guarantee, ReportLaw
-from ..results import Binomial, Debiasing, DoubtfulWarning, Estimate, People, new_count
-from ._clusters import LEAST_FREEDOM, EffectiveBinomial, Sample, cluster_variance, read_clusters
+from ..results import Binomial, Debiasing, DoubtfulWarning, People, new_count
 from ._design_report import DesignReport, design_report
+from ._effective_binomial import EffectiveBinomial
+from ._replicate_weights import ReplicateWeights, table_of
+from ._sample import LEAST_FREEDOM, Sample
+from ._sampled_prevalence import (
+    SampledPrevalence,
+    checked_weights,
+    design_effect_of,
+    joint_covariance,
+    randomization_variance,
+)
 from ._sensitivity import SensitivityBounds, sensitivity_bounds
+from ._subgroups import columns_of_by, subgroups
 
 DOUBTFUL = 1e-4  # probability of answers that are too extreme for every prevalence, from which on there is a warning
+MAX_JOINT = 200  # subgroups whose covariance matrix is computed
 TRUTHS = ("no", "yes")  # the true answers, in the order of the rows of a channel
 
 
@@ -102,8 +114,15 @@ class Design(AnswerChannel):
     # Estimates --------------------------------------------------------------------------------------------------------
 
     def prevalence(
-        self, reports: ArrayLike, *, weights: ArrayLike | None = None, clusters: Any = None
-    ) -> Estimate[float]:
+        self,
+        reports: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        clusters: Any = None,
+        strata: Any = None,
+        fpc: Any = None,
+        replicate_weights: ReplicateWeights | None = None,
+    ) -> SampledPrevalence:
         """Estimate the share of people whose true answer is yes.
 
         Parameters
@@ -115,22 +134,31 @@ class Design(AnswerChannel):
             sample, and do not count in the `n` of the estimate.
         clusters : array_like, shape (n,), optional
             Clusters that were drawn, such as villages, of people whose answers are related; at least two with positive weights.
+        strata : array_like, shape (n,), optional
+            Strata from each of which clusters, or people without clusters, were drawn: two or more, or all that there are.
+            Clusters of different strata have different names.
+        fpc : array_like of float, shape (n,), optional
+            Finite population: for each person the number of clusters, or of people without clusters, that the stratum has in
+            the population, all above 1; or the share of them that was drawn, all in (0, 1].
+        replicate_weights : ReplicateWeights, optional
+            In the place of `clusters`, `strata` and `fpc`, with `weights`.
 
         Returns
         -------
-        prevalence : Estimate
-            Without bias, and so possibly below 0 or above 1. Clopper-Pearson limits, which hold for every n. With weights or
-            clusters they are those for the number of people that would tell as much without them, which is at most
-            (sum of w)^2 / (sum of w^2) for weights w, and is reduced by the quotient of t quantiles because the variance is
-            estimated [1]_. Its degrees of freedom are those of Satterthwaite for the total weights of the clusters: the
-            number of clusters less one if these are equal. An answer of few people who all are in few clusters is not covered.
+        prevalence : SampledPrevalence
+            Without bias, and so possibly below 0 or above 1, with its `design_effect`. Clopper-Pearson limits, which hold for
+            every n. With weights or clusters they are those for the number of people that would tell as much without them,
+            which is at most (sum of w)^2 / (sum of w^2) for weights w without strata, and is reduced by the quotient of
+            t quantiles because the variance is estimated [1]_. Its degrees of freedom are those of Satterthwaite for the total
+            weights of the clusters: the number of clusters less that of the strata if these are equal. An answer of few people
+            who all are in few clusters is not covered.
             ``a - b`` of two results takes them for those of different people; `prevalence_by` sees to that.
 
         Raises
         ------
         TypeError, ValueError
             If `reports` are not such answers, for instance because one is missing; if `weights` are not such numbers, or
-            `clusters` not one value for each person.
+            `clusters` not one value for each person; if a stratum has one cluster and others were not drawn.
 
         Warns
         -----
@@ -138,7 +166,14 @@ class Design(AnswerChannel):
             If the estimate is below 0 or above 1 by more than chance explains.
         SmallSampleWarning
             If there are fewer than 30 clusters, or weights are so unequal that people or clusters tell as much as fewer than 30
-            of equal weights.
+            of equal weights; if strata or replicate weights have fewer than 29 degrees of freedom.
+
+        Notes
+        -----
+        Variances are those of the package survey of R for direct answers: by linearization for clusters within strata (the
+        first stage of a sample of several stages), or by replicate weights. Asking everybody ends the randomness of a sample,
+        but not that of randomized answers: with `fpc`, the variance of the answers for the given truths, times the share that
+        was drawn, is added.
 
         References
         ----------
@@ -152,54 +187,48 @@ class Design(AnswerChannel):
         >>> round(estimate.value, 3), round(estimate.stderr, 3)
         (0.4, 0.039)
         """
-        require_one_index({"reports": reports, "weights": weights, "clusters": clusters})
+        columns = {"weights": weights, "clusters": clusters, "strata": strata, "fpc": fpc}
+        require_one_index({"reports": reports, **columns, **table_of(replicate_weights)})
         codes = self._codes(reports)
-        given = None if weights is None else _check.weights(weights, len(codes))
-        numbers = read_clusters(clusters, len(codes), 2, given)
-        if given is not None:
-            inside = given > 0  # people of weight 0 are not in the sample
-            codes, given = codes[inside], given[inside]
-            numbers = None if numbers is None else numbers[inside]
-            given = None if (given == given[0]).all() else given
-        n = len(codes)
-        if given is None and numbers is None:
-            return self._of_counts(int(codes.sum()), n, n)
-        sample = Sample.of(n, given, numbers)
-        given = np.ones(n) if given is None else given
-        share = float(given @ codes / given.sum())
-        scores = given * (codes - share) / given.sum()
-        kish = float(given.sum() ** 2 / np.square(given).sum())
-        if numbers is None:
-            # The variance of independent people is known but for what the weights tell about the answers, so that the number
-            # of Kish, which bounds it, has as many degrees of freedom.
-            variance, freedom = float(np.square(scores).sum()) * n / (n - 1), max(kish - 1, LEAST_FREEDOM)
-        else:
-            variance, freedom = cluster_variance(scores, numbers), sample.freedom
-        effective = min(share * (1 - share) / variance, kish) if variance else kish
-        return self._of_counts(effective * share, effective, n, freedom)
+        columns["weights"] = checked_weights(weights, len(codes))
+        sample = Sample.read(len(codes), **columns, replicate_weights=replicate_weights)
+        return self._of_sample(codes, sample)
 
     def prevalence_by(
-        self, reports: ArrayLike, by: Any, *, weights: ArrayLike | None = None, clusters: Any = None
-    ) -> dict[Hashable, Estimate[float]]:
+        self,
+        reports: ArrayLike,
+        by: Any,
+        *,
+        weights: ArrayLike | None = None,
+        clusters: Any = None,
+        strata: Any = None,
+        fpc: Any = None,
+        replicate_weights: ReplicateWeights | None = None,
+    ) -> dict[Hashable, SampledPrevalence]:
         """Estimate the share of yes in subgroups of people.
 
         Parameters
         ----------
-        reports, weights, clusters
+        reports, weights, clusters, strata, fpc, replicate_weights
             As for `prevalence`.
-        by : array_like, shape (n,)
-            Known values that divide the people, such as their region.
+        by : array_like, shape (n,); or list of these, or data frame
+            Known values that divide the people, such as their region; or several columns of these.
 
         Returns
         -------
         prevalences : dict
-            Estimates by the values, in the order in which they are first seen. ``a - b`` of two of them has an interval and a
-            test, unless subgroups share clusters: their covariance is unknown then.
+            Estimates by the values, in the order in which they are first seen; for several columns by tuples of values.
+            ``a - b`` and ``a / b`` of two of them have an interval and a test. If up to 200 subgroups share clusters or strata,
+            or have replicate weights, these take account of the covariance.
 
         Raises
         ------
         TypeError, ValueError
             As for `prevalence`; if `by` does not have one value per person.
+
+        Notes
+        -----
+        The sample is that of all people, also for a subgroup: a stratum may have one cluster with people of the subgroup.
 
         Examples
         --------
@@ -208,27 +237,64 @@ class Design(AnswerChannel):
         >>> found = design.prevalence_by(["yes"] * 60 + ["no"] * 140, ["N", "S"] * 100)
         >>> list(found), (found["N"] - found["S"]).value
         (['N', 'S'], 0.0)
+        >>> list(design.prevalence_by(["yes"] * 100 + ["no"] * 100, [["N", "S"] * 100, ["f"] * 150 + ["m"] * 50]))
+        [('N', 'f'), ('S', 'f'), ('N', 'm'), ('S', 'm')]
         """
-        require_one_index({"reports": reports, "by": by, "weights": weights, "clusters": clusters})
-        codes, groups = self._codes(reports), Groups(None)
-        members = groups.numbers(whole_column("by", by))
-        if len(members) != len(codes):
-            raise ValueError(f"by must have one value per person, got {len(members)} for {len(codes)} reports")
-        given = None if weights is None else _check.weights(weights, len(codes))
-        drawn, shared = read_clusters(clusters, len(codes), 2, given), False
-        if drawn is not None:
-            inside = slice(None) if given is None else given > 0
-            shared = len(np.unique(np.stack([members[inside], drawn[inside]]), axis=1).T) > drawn.max() + 1
-        people, found = People.of(new_count()), {}
-        for number, value in enumerate(groups.values):
-            chosen = members == number
-            part = self.prevalence(
-                codes[chosen],
-                weights=None if given is None else given[chosen],
-                clusters=None if drawn is None else drawn[chosen],
-            )
-            found[value] = part._of_people(people if shared else people.group(value))
-        return found
+        given = columns_of_by(by)
+        columns = {"weights": weights, "clusters": clusters, "strata": strata, "fpc": fpc}
+        require_one_index({"reports": reports, **given, **columns, **table_of(replicate_weights)})
+        codes = self._codes(reports)
+        members, values = subgroups(given, len(codes))
+        columns["weights"] = checked_weights(weights, len(codes))
+        sample = Sample.read(len(codes), **columns, replicate_weights=replicate_weights)
+        chosen = [members == number for number in range(len(values))]
+        parts = [self._of_sample(codes[inside], sample.part(inside)) for inside in chosen]
+        people = People.of(new_count())
+        if not sample.is_shared_by(members):
+            return {value: part._of_people(people.group(value)) for value, part in zip(values, parts, strict=True)}
+        if 1 < len(values) <= MAX_JOINT:
+            cov = joint_covariance(codes, members, [part.value for part in parts], sample, self.probabilities)
+            units = np.eye(len(values))[:, np.newaxis]
+            parts = [replace(part, slopes=row, coefficients=cov) for part, row in zip(parts, units, strict=True)]
+        return {value: part._of_people(people) for value, part in zip(values, parts, strict=True)}
+
+    def _of_sample(self, codes: NDArray[np.intp], sample: Sample) -> SampledPrevalence:
+        """Return the prevalence from codes of people of a sample."""
+        if sample.weights is not None and sample.replicates is None:
+            inside = sample.weights > 0  # people of weight 0 are not in the sample
+            codes, sample = codes[inside], sample.part(inside)
+            if not len(codes):
+                raise ValueError("weights must be positive for some people, got none")
+            if np.ptp(sample.weights_of(slice(None))) == 0:
+                sample = replace(sample, weights=None)
+        n = sample.n
+        if sample.is_plain:
+            return self._of_counts(int(codes.sum()), n, n)
+        sample.warn_few()
+        w = sample.weights_of(slice(None))
+        total = float(w.sum())
+        share = float(w @ codes / total)
+        p, q = map(float, self.probabilities)
+
+        def estimate(weights: Floats) -> Floats:
+            return np.array([weights @ codes / weights.sum()])
+
+        # The variance of the sample; in a finite population, that of the answers given the truths is added.
+        scores = w * (codes - share) / total
+        variance = float(sample.covariance([(slice(None), scores[:, np.newaxis])], estimate, np.array([share]))[0, 0])
+        added = float(np.sum(sample.fraction_of(slice(None)) * np.square(w / total)))
+        variance += added * randomization_variance(p, q, (share - q) / (p - q))
+        kish = float(w.sum() ** 2 / np.square(w).sum())
+        freedom, spread = sample.freedom, share * (1 - share)
+        effective = spread / variance if spread > 0 and variance > 0 else kish
+        if not (sample.is_stratified or sample.replicates is not None):
+            # The variance of independent people is known but for what the weights tell about the answers, so that the number
+            # of Kish, which bounds it, has as many degrees of freedom.
+            effective = min(effective, kish)
+            freedom = max(kish - 1, LEAST_FREEDOM) if sample.clusters is None else freedom
+            variance = spread / effective
+        found = self._of_counts(effective * share, effective, n, freedom, variance)
+        return replace(found, design_effect=design_effect_of(variance, share, n), freedom=freedom)
 
     def sensitivity(
         self,
@@ -236,20 +302,21 @@ class Design(AnswerChannel):
         *,
         compliant: ArrayLike | None = None,
         guess: float = 0.5,
-        weights: ArrayLike | None = None,
-        clusters: Any = None,
+        **sample: Any,
     ) -> SensitivityBounds:
         """Estimate the share of yes for assumed shares of people who follow the instruction.
 
         Parameters
         ----------
-        reports, weights, clusters
+        reports
             As for `prevalence`.
         compliant : array_like of float, shape (k,), optional
             Shares in (0, 1] of people who follow the instruction; from 1 to 0.5 in 51 steps by default.
         guess : float, default 0.5
             Probability, in [0, 1], with which all others give the second answer: 0.5 for guesses, 0 for people who always give
             the first answer, such as no.
+        **sample
+            Weights, clusters and whatever else `prevalence` takes.
 
         Returns
         -------
@@ -280,7 +347,7 @@ class Design(AnswerChannel):
         """
         p, q = map(float, self.probabilities)
         guesses = (float(_check.within("guess", guess, 0, 1)) - q) / (p - q)
-        return sensitivity_bounds(self.prevalence(reports, weights=weights, clusters=clusters), guesses, compliant)
+        return sensitivity_bounds(self.prevalence(reports, **sample), guesses, compliant)
 
     def _codes(self, reports: ArrayLike) -> NDArray[np.intp]:
         """Return answers as 0 and 1."""
@@ -305,7 +372,9 @@ class Design(AnswerChannel):
     def _described(self) -> str:
         return f"{self.answers[0]!r} and {self.answers[1]!r}, or 0 and 1 without missing values"
 
-    def _of_counts(self, hits: float, total: float, n: int, freedom: float | None = None) -> Estimate[float]:
+    def _of_counts(
+        self, hits: float, total: float, n: int, freedom: float | None = None, variance: float = 0.0
+    ) -> SampledPrevalence:
         """Return the prevalence from the number of answers that count.
 
         Parameters
@@ -317,6 +386,8 @@ class Design(AnswerChannel):
             Number of people.
         freedom : float, optional
             Degrees of freedom of the variance, if there are weights or clusters.
+        variance : float
+            Variance of the share of answers, if it is known and not 0.
         """
         p, q = self.probabilities
         value = float((Fraction(hits) / Fraction(total) - q) / (p - q))
@@ -326,7 +397,7 @@ class Design(AnswerChannel):
             q = 1 - q
         line = Debiasing.of(p, q)
         seen = (hits + 0.5) / (total + 1)  # so that no variance is zero
-        stderr = (line.one - line.zero) * math.sqrt(seen * (1 - seen) / total)
+        stderr = (line.one - line.zero) * math.sqrt(variance or seen * (1 - seen) / total)
         rule: Any
         if freedom is None:
             rule = Binomial(np.asarray(hits), total, line)
@@ -339,7 +410,8 @@ class Design(AnswerChannel):
                 "be exchanged, or people did not follow the instruction",
                 DoubtfulWarning,
             )
-        return Estimate(value, stderr, n, self.guarantee, None, rule, _span=(0.0, 1.0))
+        fields: Any = {"slopes": np.ones((1, 1)), "coefficients": np.array([[stderr**2]]), "_span": (0.0, 1.0)}
+        return SampledPrevalence(value, stderr, n, self.guarantee, None, rule, **fields)
 
     # Planning ---------------------------------------------------------------------------------------------------------
 

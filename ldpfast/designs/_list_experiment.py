@@ -16,7 +16,9 @@ from .._typing import Floats
 from .._warnings import warn
 from ..privacy import Guarantee
 from ..results import DoubtfulWarning, Estimate, StudentT, TestResult
-from ._clusters import Sample, cluster_variance, read_clusters
+from ._replicate_weights import ReplicateWeights, table_of
+from ._sample import Sample
+from ._sampled_prevalence import checked_weights
 
 MAX_ITEMS = 50
 DOUBTFUL = 1e-4  # probability of an estimate that is too extreme for every prevalence, from which on there is a warning
@@ -51,7 +53,14 @@ class ListDesign:
         return NO_PRIVACY
 
     def prevalence(
-        self, counts: ArrayLike, treated: ArrayLike, *, weights: ArrayLike | None = None, clusters: Any = None
+        self,
+        counts: ArrayLike,
+        treated: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        clusters: Any = None,
+        strata: Any = None,
+        replicate_weights: ReplicateWeights | None = None,
     ) -> Estimate[float]:
         """Estimate the share of people for whom the sensitive statement is true, by the difference of two means.
 
@@ -65,6 +74,9 @@ class ListDesign:
             Weights >= 0 of the people. People of weight 0 are not in the sample.
         clusters : array_like, shape (n,), optional
             Clusters that were drawn, such as villages; at least two with positive weights.
+        strata, replicate_weights
+            As for `Design.prevalence`. There is no correction for a finite population: who gets the sensitive statement is
+            drawn at random even if everybody is asked.
 
         Returns
         -------
@@ -91,9 +103,10 @@ class ListDesign:
         >>> print(designs.list_experiment(3).prevalence(counts, treated))
         0.40 +- 0.24 (95 %: 0.16 to 0.64, n = 400, epsilon = inf)
         """
-        require_one_index({"counts": counts, "treated": treated, "weights": weights, "clusters": clusters})
+        given = {"counts": counts, "treated": treated}
+        sample = _sample_of(given, weights, clusters, strata, replicate_weights)
         numbers, has_item = self.read(counts, treated)
-        return self._difference(numbers.astype(np.float64), has_item, weights, clusters)
+        return self._difference(numbers.astype(np.float64), has_item, sample)
 
     def prevalence_of_two_lists(
         self,
@@ -103,6 +116,8 @@ class ListDesign:
         *,
         weights: ArrayLike | None = None,
         clusters: Any = None,
+        strata: Any = None,
+        replicate_weights: ReplicateWeights | None = None,
     ) -> Estimate[float]:
         """Estimate the same from two lists that everybody counts, one of which has the sensitive statement.
 
@@ -112,7 +127,7 @@ class ListDesign:
             Counts of the two lists, which have `items` other statements each.
         treated : array_like of bool, shape (n,)
             Whether the sensitive statement is in the first list of the person; else it is in the second.
-        weights, clusters
+        weights, clusters, strata, replicate_weights
             As for `prevalence`.
 
         Returns
@@ -139,17 +154,15 @@ class ListDesign:
         >>> designs.list_experiment(3).prevalence_of_two_lists(first, second, treated).value
         0.5
         """
-        given = {"first": first, "second": second, "treated": treated, "weights": weights, "clusters": clusters}
-        require_one_index(given)
+        given = {"first": first, "second": second, "treated": treated}
+        sample = _sample_of(given, weights, clusters, strata, replicate_weights)
         one, has_item = self.read(first, treated, "first")
         other, _ = self.read(second, ~has_item, "second")
-        return self._difference((one - other) / 2.0, has_item, weights, clusters)
+        return self._difference((one - other) / 2.0, has_item, sample)
 
-    def _difference(self, y: Floats, treated: NDArray[np.bool_], weights: Any, clusters: Any) -> Estimate[float]:
+    def _difference(self, y: Floats, treated: NDArray[np.bool_], sample: Sample) -> Estimate[float]:
         """Return the difference of the means of two groups."""
-        given = None if weights is None else _check.weights(weights, len(y))
-        numbers = read_clusters(clusters, len(y), 2, given)
-        w = np.ones(len(y)) if given is None else given
+        w = sample.weights_of(slice(None))
         scores = np.zeros(len(y))
         means: list[float] = []
         variances = []
@@ -163,15 +176,22 @@ class ListDesign:
                 raise ValueError(f"treated must have two or more people with and without the statement, got {people}")
             means.append(float(w[inside] @ y[inside] / w[inside].sum()))
             scores[inside] = w[inside] * (y[inside] - means[-1]) / w[inside].sum()
-            sample = None if given is None or numbers is not None else Sample.of(people, given[inside], None)
-            freedoms.append(people - 1.0 if sample is None else max(sample.effective - 1, 1.0))
+            part = Sample.read(people, None if sample.weights is None else w[inside])
+            if not (sample.has_linear_units or sample.replicates is not None):
+                part.warn_few()
+            freedoms.append(max(part.effective - 1, 1.0))
             variances.append(float(np.square(scores[inside]).sum()) * people / (people - 1))
         scores[~treated] *= -1
-        if numbers is not None:
-            variance, freedom = (
-                cluster_variance(scores[w > 0], numbers[w > 0]),
-                Sample.of(len(y), given, numbers).freedom,
-            )
+
+        def estimate(weights: Floats) -> Floats:
+            parts = (weights * treated, weights * ~treated)
+            return np.array([np.subtract(*(part @ y / part.sum() for part in parts))])
+
+        if sample.has_linear_units or sample.replicates is not None:
+            sample.warn_few()
+            found = np.array([means[0] - means[1]])
+            variance = float(sample.covariance([(slice(None), scores[:, np.newaxis])], estimate, found)[0, 0])
+            freedom = sample.freedom
         else:
             variance = sum(variances)
             parts = [part**2 / freedom for part, freedom in zip(variances, freedoms, strict=True)]
@@ -304,6 +324,15 @@ class ListDesign:
             most = self.items + int(has_item[place])
             raise ValueError(f"{name} must be integers from 0 to {most} for this list, index {place} is not")
         return given.astype(np.intp), has_item
+
+
+def _sample_of(given: dict[str, Any], weights: Any, clusters: Any, strata: Any, replicate_weights: Any) -> Sample:
+    """Return the sample of people whose other columns are given."""
+    columns = {"weights": weights, "clusters": clusters, "strata": strata}
+    require_one_index({**given, **columns, **table_of(replicate_weights)})
+    n = np.size(given["treated"])
+    columns["weights"] = checked_weights(weights, n)
+    return Sample.read(n, **columns, replicate_weights=replicate_weights)
 
 
 def list_experiment(items: int) -> ListDesign:

@@ -26,6 +26,7 @@ from ._intervals import StudentT as StudentT
 from ._intervals import WithGaps as WithGaps
 from ._intervals import t_quantile as t_quantile
 from ._joined import Joined as Joined
+from ._joint_estimate import JointEstimate as JointEstimate
 from ._people import Occasion as Occasion
 from ._people import People as People
 from ._people import new_count as new_count

@@ -23,7 +23,7 @@ from ..support.modules import module_of
 from ..support.statistics import assert_coverage
 from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, binary, logistic
 
-Likelihood = module_of(analysis.RandomizedLogit).Likelihood
+Likelihood = module_of(analysis.RandomizedPredictor).Likelihood
 
 
 def three(n, rows, seed=1):

@@ -354,14 +354,18 @@ def test_the_variance_of_clusters_is_that_of_a_logit_with_an_intercept():
     assert alone.stderr == pytest.approx(design.prevalence(codes).stderr, rel=1e-3)
 
 
-def test_subgroups_of_the_same_clusters_have_no_known_difference():
+def test_subgroups_of_the_same_clusters_have_a_covariance():
     design, villages = designs.warner(0.8), np.arange(2000) % 80
     codes = np.random.default_rng(6).integers(0, 2, 2000)
     by_village = design.prevalence_by(codes, villages % 2, clusters=villages)
     assert (by_village[0] - by_village[1]).stderr > 0
     within = design.prevalence_by(codes, np.arange(2000) // 1000, clusters=villages)
-    with pytest.raises(ValueError, match="covariance"):
-        within[0] - within[1]
+    hit = [(np.arange(2000) // 1000 == group) for group in (0, 1)]
+    sums = [np.bincount(villages, (codes - codes[own].mean()) * own / own.sum()) for own in hit]
+    variance = np.square(sums[0] - sums[1]).sum() * 80 / 79 / 0.6**2
+    assert (within[0] - within[1]).stderr == pytest.approx(np.sqrt(variance), rel=1e-9)
+    with pytest.raises(ValueError, match="clusters must have at least 2 different values in each subgroup, got 1"):
+        design.prevalence_by(codes, villages, clusters=villages)
     for wrong, match in (
         ([1, 2], "one value for each of 2000 rows, got 2 values"),
         ([None, *villages[1:]], "got missing ones"),

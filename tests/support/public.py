@@ -198,6 +198,8 @@ def instances() -> list[Any]:
         compared,
         compared.best,
         designs.warner(0.7),
+        designs.warner(0.7).prevalence([0, 1] * 50),
+        designs.ReplicateWeights(np.ones((10, 3)), "bootstrap"),
         designs.list_experiment(3),
         designs.warner(0.7).report("Is it true?", prevalence=0.1, stderr=0.05),
         designs.warner(0.7).sensitivity([0, 1, 1] * 20),
