@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._binary_regression import RandomizedCloglog, RandomizedProbit
 from ._linear import RandomizedLinear
 from ._list_regression import ListExperiment
 from ._logit import RandomizedLogit
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 __all__ = [
     "LabelClassifier",
     "ListExperiment",
+    "RandomizedCloglog",
     "RandomizedLinear",
     "RandomizedLogit",
     "RandomizedPredictor",
+    "RandomizedProbit",
 ]
 
 

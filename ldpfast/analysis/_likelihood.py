@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import _threads
 from .._core import logit
 from .._typing import Floats
+from ._links import Link
 from ._maximum import LikelihoodSums, total
 from ._rows import ROWS, Rows
 
@@ -157,6 +158,58 @@ class Likelihood:
             size = np.einsum("ij,yjzl,il->iyz", x, blocks, x, optimize=True)
             factor = np.linalg.inv(np.eye(classes) - information @ size)
             yield part, (factor @ scores.reshape(-1, classes, columns)).reshape(scores.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkLikelihood(Likelihood):
+    """The same for two categories with another link than the logit.
+
+    Attributes
+    ----------
+    link : Link
+    """
+
+    link: Link = field(kw_only=True)
+
+    @classmethod
+    def of(cls, likelihood: Likelihood, link: Link) -> LinkLikelihood:
+        """Return the likelihood of the same reports with a link."""
+        return cls(**{part.name: getattr(likelihood, part.name) for part in fields(likelihood)}, link=link)
+
+    def shares(self, x: Floats, params: Floats) -> Floats:
+        return np.column_stack(self.link.both(x @ params[0]))
+
+    def sums(self, params: Floats, *, observed: bool) -> LikelihoodSums:
+        def work(start: int, stop: int) -> LikelihoodSums:
+            return total([self._sums(params, part, observed) for part in self.rows.parts(start, stop)])
+
+        return total(_threads.parallel_map(work, len(self.rows), ROWS, len(self.rows) * params.size))
+
+    def _sums(self, params: Floats, part: slice, observed: bool) -> LikelihoodSums:
+        """Return the sums over some people."""
+        x, w = self.rows.block(part), self.weights_of(part)
+        codes = self.codes[part]
+        eta = x @ params[0]
+        seen, slopes = self.report_slopes(x, params)
+        rows = np.arange(len(x))
+        own, factors = seen[rows, codes], slopes[rows, codes, 0] / seen[rows, codes]
+        if observed:
+            lines = (self.table[1] - self.table[0])[codes]
+            curvature = np.square(factors) - lines * self.link.curvature(eta) / own
+        else:
+            curvature = (np.square(slopes[:, :, 0]) / seen).sum(axis=1)
+        information = (x * (w * curvature)[:, np.newaxis]).T @ x
+        return LikelihoodSums(float(w @ np.log(own)), (w * factors) @ x, information)
+
+    def own_factors(self, x: Floats, codes: NDArray[Any], params: Floats) -> Floats:
+        seen, slopes = self.report_slopes(x, params)
+        rows = np.arange(len(x))
+        return np.asarray(slopes[rows, codes] / seen[rows, codes, np.newaxis])
+
+    def report_slopes(self, x: Floats, params: Floats) -> tuple[Floats, Floats]:
+        seen = np.maximum(self.shares(x, params) @ self.table, np.finfo(np.float64).tiny)
+        density = self.link.density(x @ params[0])
+        return seen, density[:, np.newaxis, np.newaxis] * (self.table[1] - self.table[0])[np.newaxis, :, np.newaxis]
 
 
 def _symmetric(lower: Floats, shape: tuple[int, int]) -> Floats:

@@ -48,11 +48,13 @@ def fitted(name, **sample):
         return analysis.RandomizedPredictor(WARNER, family).fit(AGE[:, np.newaxis], ANSWER, outcome, **sample)
     models = {
         "logit": analysis.RandomizedLogit,
+        "probit": analysis.RandomizedProbit,
+        "cloglog": analysis.RandomizedCloglog,
     }
     return models[name](WARNER).fit(X, ANSWER, **sample)
 
 
-NAMES = ("logit", "linear", "list", "moments", "normal", "outcome")
+NAMES = ("logit", "probit", "cloglog", "linear", "list", "moments", "normal", "outcome")
 
 
 # The package survey ---------------------------------------------------------------------------------------------------
@@ -152,14 +154,14 @@ def test_a_model_without_covariates_has_the_error_of_the_prevalence(name):
     """With the part of the variance that is the randomness of the answers, also for several designs."""
     nobody, sample = np.empty((360, 0)), SAMPLES[name]
     expected = designs.warner(0.9).prevalence(ANSWER, **sample)
-    for model in (analysis.RandomizedLogit,):
+    for model in (analysis.RandomizedLogit, analysis.RandomizedProbit, analysis.RandomizedCloglog):
         share = model(WARNER).fit(nobody, ANSWER, **sample).predict(np.empty((1, 0)))
         np.testing.assert_allclose([share.value[0], share.stderr[0]], [expected.value, expected.stderr], rtol=1e-6)
     mode = np.where(TREATED, "die", "direct")
     asked = {"die": designs.forced_response("1/6", "1/6"), "direct": None}
     data = {"said": ANSWER, "mode": mode}
     joint = designs.prevalence(data, outcome="said", designs=asked, design="mode", **sample)
-    for model in (analysis.RandomizedLogit,):
+    for model in (analysis.RandomizedLogit, analysis.RandomizedProbit):
         share = model(asked).fit(nobody, ANSWER, design=mode, **sample).predict(np.empty((1, 0)))
         np.testing.assert_allclose([share.value[0], share.stderr[0]], [joint.value, joint.stderr], rtol=1e-5)
 
@@ -195,10 +197,10 @@ def test_formulas_name_the_columns_of_a_sample():
     by_array = analysis.RandomizedLogit(WARNER).fit(X, ANSWER, **SAMPLES["fpc"])
     np.testing.assert_allclose(by_name.cov, by_array.cov, rtol=1e-9)
     columns = designs.ReplicateWeights([f"r{place}" for place in range(36)], "brr")
-    replicated = analysis.RandomizedLogit(WARNER).fit(
+    replicated = analysis.RandomizedProbit(WARNER).fit(
         "said ~ age + sex", frame(), weights="w", replicate_weights=columns
     )
-    expected = analysis.RandomizedLogit(WARNER).fit(X, ANSWER, **SAMPLES["brr"])
+    expected = analysis.RandomizedProbit(WARNER).fit(X, ANSWER, **SAMPLES["brr"])
     np.testing.assert_allclose(replicated.cov, expected.cov, rtol=1e-9)
 
 

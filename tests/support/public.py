@@ -92,6 +92,10 @@ def regressions() -> list[Any]:
     """Return fitted regressions, a summary, effects, and counts for quantiles."""
     x, mechanism = np.arange(400) % 2, mechanisms.SignBit(0, 1, 1.0)
     logit = analysis.RandomizedLogit(designs.warner(0.8)).fit(x[:, np.newaxis], np.arange(400) % 3 == 0)
+    probit, cloglog = (
+        model(designs.warner(0.8)).fit(x[:, np.newaxis], np.arange(400) % 3 == 0)
+        for model in (analysis.RandomizedProbit, analysis.RandomizedCloglog)
+    )
     linear = analysis.RandomizedLinear(mechanism).fit(x[:, np.newaxis], mechanism.privatize(x, rng=1))
     predictor = analysis.RandomizedPredictor(designs.warner(0.8))
     predictor.fit(x[:, np.newaxis], np.arange(400) % 3 == 0, np.sin(np.arange(400)))
@@ -99,7 +103,7 @@ def regressions() -> list[Any]:
     treated, others = np.arange(1200) % 2 > 0, np.random.default_rng(1).binomial(3, 0.4, 1200)
     listed = analysis.ListExperiment(3, constrained=True)
     listed.fit(np.empty((1200, 0)), others + (treated & (np.arange(1200) % 4 > 1)), treated=treated)
-    return [logit, linear, logit.summary(), logit.marginal_effects(), predictor, listed, counted]
+    return [logit, probit, cloglog, linear, logit.summary(), logit.marginal_effects(), predictor, listed, counted]
 
 
 # Abstract bases, protocols and warnings: nobody makes an instance of them to look at it.
