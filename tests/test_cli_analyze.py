@@ -75,6 +75,24 @@ def test_numbers_are_those_of_python(capsys, csv, people):
     )
 
 
+def test_samples_and_subgroups_of_several_columns_are_those_of_python(capsys, tmp_path, people):
+    people["part"], people["villages"] = np.where(people["village"] < 60, "old", "new"), 80
+    people["female"] = np.arange(len(people)) % 2
+    people.to_csv(tmp_path / "strata.csv", index=False)
+    names = {"weights": "weight", "clusters": "village", "strata": "part", "fpc": "villages"}
+    options = [text for name, column in names.items() for text in (f"--{name}", column)]
+    more = ["--formula", "age", "--by", "region", "female"]
+    found = run(capsys, str(tmp_path / "strata.csv"), *FIRST, *options, *more)
+    sample = {name: people[column] for name, column in names.items()}
+    expected = DESIGN.prevalence_by(people["answer"], people[["region", "female"]], **sample)
+    assert len(found["prevalences"]) == 7
+    for (region, female), estimate in expected.items():
+        part = found["prevalences"][f"prevalence, region = {region}, female = {female}"]
+        assert (part["estimate"], part["stderr"]) == pytest.approx((estimate.value, estimate.stderr))
+    model = analysis.RandomizedLogit(DESIGN).fit("answer ~ age", people, **names)
+    np.testing.assert_allclose(found["coefficients"]["stderr"], model.bse)
+
+
 def test_an_attention_question_corrects_prevalences_and_the_model(capsys, people, tmp_path):
     people = people.copy()
     attentive, rng = np.arange(3000) % 5 > 0, np.random.default_rng(2)
@@ -102,6 +120,7 @@ def test_an_attention_question_corrects_prevalences_and_the_model(capsys, people
     np.testing.assert_allclose(found["attention"]["estimate"], model.attention.value, rtol=1e-6)
     assert main(["analyze", path, *asked, "--formula", "age"]) == 0
     assert "log-odds to be attentive" in capsys.readouterr().out
+    assert "--fpc must be left out with" in error_line(capsys, "analyze", path, *asked, "--fpc", "weight")
     assert "must be given together" in error_line(capsys, "analyze", path, *asked[:-2])
     other = ["--outcome", "answer", "--design", "warner:0.7", *asked[-4:]]
     assert "--attention must be left out unless" in error_line(capsys, "analyze", path, *other)

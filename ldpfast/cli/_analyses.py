@@ -25,6 +25,7 @@ from ..files import STDIN, require_regular
 from ..results import Estimate
 
 INTERCEPT = "Intercept"  # of formulas
+SAMPLE = ("weights", "clusters", "strata", "fpc")
 READERS = {  # functions of pandas
     ".csv": "read_csv",
     ".csv.gz": "read_csv",
@@ -71,9 +72,22 @@ def add_command(commands: Any) -> None:
         metavar="P",
         help="share of people whose answer to the innocuous part of the attention question is yes",
     )
-    analyze.add_argument("--by", metavar="COLUMN", help="column that divides the people: the prevalence of each value")
+    analyze.add_argument(
+        "--by",
+        nargs="+",
+        metavar="COLUMN",
+        help="columns that divide the people: the prevalence of each of their values",
+    )
     analyze.add_argument("--weights", metavar="COLUMN", help="column of weights")
     analyze.add_argument("--clusters", metavar="COLUMN", help="column of clusters, such as villages")
+    analyze.add_argument(
+        "--strata", metavar="COLUMN", help="column of the strata from which clusters or people were drawn"
+    )
+    analyze.add_argument(
+        "--fpc",
+        metavar="COLUMN",
+        help="column of the number of clusters, or of people without clusters, that the stratum has in the population",
+    )
     analyze.add_argument(
         "--missing",
         choices=("refuse", "drop"),
@@ -95,11 +109,11 @@ def _analyze(arguments: argparse.Namespace) -> int:
         raise ValueError("--attention and --p-attention must be given together")
     rows, covariates, left_out = _read(arguments)
     reports = rows[arguments.outcome].to_numpy()
-    weights = None if arguments.weights is None else rows[arguments.weights].to_numpy()
-    clusters = None if arguments.clusters is None else rows[arguments.clusters].to_numpy()
+    sample = {name: getattr(arguments, name) for name in SAMPLE}
+    sample = {name: rows[column].to_numpy() for name, column in sample.items() if column is not None}
     # `found` collects what is printed as JSON, `lines` the same as text: the prevalence of all people, of groups, and the
     # model.
-    people: dict[str, Any] = {"weights": weights, "clusters": clusters}
+    people: dict[str, Any] = dict(sample)
     if arguments.attention is not None:
         people["attention"] = rows[arguments.attention].to_numpy()
     prevalence, prevalence_by = _estimators(design, arguments)
@@ -110,8 +124,10 @@ def _analyze(arguments: argparse.Namespace) -> int:
     if n < len(rows):
         lines.append(f"{len(rows) - n:,} rows of weight 0 do not count")
     if arguments.by is not None:
-        groups = prevalence_by(reports, by=rows[arguments.by].to_numpy(), **people)
-        prevalences |= {f"prevalence, {arguments.by} = {value}": part for value, part in groups.items()}
+        columns = [rows[name].to_numpy() for name in arguments.by]
+        for values, part in prevalence_by(reports, by=columns, **people).items():
+            named = zip(arguments.by, values, strict=True)
+            prevalences["prevalence, " + ", ".join(f"{name} = {value}" for name, value in named)] = part
     found["prevalences"] = {name: _described(estimate, confidence) for name, estimate in prevalences.items()}
     for name, estimate in prevalences.items():
         low, high = estimate.interval(confidence)
@@ -148,6 +164,8 @@ def _estimators(design: Design, arguments: argparse.Namespace) -> tuple[Callable
     """
     if arguments.attention is None:
         return design.prevalence, design.prevalence_by
+    if arguments.fpc is not None:
+        raise ValueError("--fpc must be left out with --attention")
     name, _, p = arguments.design.partition(":")
     if name.strip() != "crosswise":
         raise ValueError(f"--attention must be left out unless --design is crosswise:P, got {design.name}")
@@ -164,13 +182,14 @@ def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
         If a column does not exist, a value is missing though this is refused, or the formula is invalid.
     """
     frame = _frame(arguments.file)
-    chosen = {name: getattr(arguments, name) for name in ("outcome", "attention", "by", "weights", "clusters")}
-    used = [name for name in chosen.values() if name is not None]
+    chosen = [(name, getattr(arguments, name)) for name in ("outcome", "attention", *SAMPLE)]
+    chosen += [("by", name) for name in arguments.by or []]
+    used = [name for _, name in chosen if name is not None]
     formula = None if arguments.formula is None else Formula.of(arguments.formula, list(frame.columns), "--formula")
     inside = [] if formula is None else sorted(formula.names)
     # The names of columns are checked first, then what the formula holds, then missing values; incomplete rows are left out
     # last.
-    for option, name in [*chosen.items(), *(("formula", name) for name in inside)]:
+    for option, name in [*chosen, *(("formula", name) for name in inside)]:
         if name is not None and name not in frame.columns:
             raise ValueError(
                 f"--{option} must name columns of the file, which are {', '.join(map(str, frame.columns))}; got {name!r}"
