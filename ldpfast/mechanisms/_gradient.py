@@ -10,9 +10,7 @@ import numpy as np
 from .._core import sgd
 from .._typing import AnyArray, Floats
 from ..reports import recipe_of
-from ._l2_ball import L2Ball
 from ._likelihood_question import FAMILIES, LikelihoodQuestion, padded
-from ._linf_ball import LinfBall
 
 
 @dataclass(frozen=True)
@@ -85,14 +83,7 @@ class Gradient(LikelihoodQuestion):
         return self.dim, self.row_bound * (1.0 if self.residual is None else self.residual_bound)
 
     def descent(self, projection: float) -> sgd.GradientDescent:
-        """Return the compiled gradients and steps, for positions of Euclidean norm at most `projection`.
-
-        Steps need reports of floats, so that they use half-spaces where the noise is "auto".
-        """
-        ball = self.ball
-        if self.noise == "auto":
-            size, reach = self._size()
-            ball = (L2Ball if self.norm == "l2" else LinfBall)(size, self.epsilon, radius=reach)
+        """Return the compiled gradients and steps, for positions of Euclidean norm at most `projection`."""
         return sgd.GradientDescent(
             self.features,
             self.radius,
@@ -101,8 +92,8 @@ class Gradient(LikelihoodQuestion):
             projection,
             FAMILIES.index(self.family),
             self.norm == "linf",
-            recipe_of(ball).kernel,
-            getattr(ball, "scale", 1.0),
+            recipe_of(self.ball).kernel,
+            getattr(self.ball, "scale", 1.0),
         )
 
     def _derivatives(self, rows: AnyArray, responses: Floats) -> AnyArray:

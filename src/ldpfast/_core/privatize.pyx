@@ -700,9 +700,6 @@ cdef class L2Ball(Kernel):
 
 cdef class RankCodebook(Kernel):
     """Seeds and indices of candidates, `top` of which are reported with probability `heads` / 2^64."""
-    cdef rank_codebook p
-    cdef row_range valid
-    cdef direction_format sums
 
     def __init__(self, size_t dim, double radius, double scale, uint64_t heads, uint32_t vectors, uint32_t top):
         if not 1 <= top <= vectors <= <uint32_t>MAX_VECTORS or not 1 <= dim <= <size_t>MAX_DIRECTION:
@@ -744,10 +741,6 @@ cdef int load_patterns(coin, const uint64_t[::1] limits, sign_patterns *p) excep
 
 cdef class RankedSigns(Kernel):
     """Seeds of frames and the signs of their vectors, from the integers of a `_coins.RankedSignsCoin` and its sampler."""
-    cdef ranked_signs p
-    cdef row_range valid
-    cdef frame_format sums
-    cdef const uint64_t[::1] limits
 
     def __init__(self, size_t dim, double radius, double unit, double bound, coin: _RankedSignsCoin,
                  const uint64_t[::1] limits):

@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 from ldpfast._core.blocks cimport close_key, load_key
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport *
-from ldpfast._core.privatize cimport L2Ball
+from ldpfast._core.privatize cimport L2Ball, RankCodebook, RankedSigns
 
 ctypedef fused real:
     float
@@ -133,8 +133,10 @@ cdef class GradientDescent:
     """
     cdef glm p
     cdef Kernel kernel
-    cdef const l2_ball *ball     # NULL unless the kernel is that of L2Ball
-    cdef double scale            # magnitude of packed signs
+    cdef const l2_ball *ball                # NULL unless the kernel is that of L2Ball
+    cdef const direction_format *directions # NULL unless the kernel is that of RankCodebook
+    cdef const frame_format *frames         # NULL unless the kernel is that of RankedSigns
+    cdef double scale                       # magnitude of packed signs
     cdef readonly Py_ssize_t rows
 
     def __init__(self, size_t features, double radius, double column, double residual, double projection, int family,
@@ -146,6 +148,8 @@ cdef class GradientDescent:
                      max_norm)
         self.kernel = kernel
         self.ball = &(<L2Ball>kernel).p if isinstance(kernel, L2Ball) else NULL
+        self.directions = &(<RankCodebook>kernel).sums if isinstance(kernel, RankCodebook) else NULL
+        self.frames = &(<RankedSigns>kernel).sums if isinstance(kernel, RankedSigns) else NULL
         self.scale = scale
         self.rows = l2_ball_rows(self.p.padded) if self.ball is not NULL else 1
 
@@ -261,7 +265,14 @@ cdef class GradientDescent:
         for j in range(padded):
             s.rows[j] = <float>(slope * s.rows[j])
         self.kernel.by_size[2](self.kernel.params, k, block, s.rows, 1, s.reports.direction)
-        if self.kernel.report_size == 1:
+        if self.directions is not NULL or self.frames is not NULL:
+            if self.directions is not NULL:
+                expand_directions(self.directions, <const uint64_t *>s.reports.direction, 1, s.rows)
+            else:
+                expand_frames(self.frames, <const uint64_t *>s.reports.direction, 1, s.rows)
+            for j in range(dim):
+                s.report[j] = s.rows[j]
+        elif self.kernel.report_size == 1:
             unpack_signs(<const uint8_t *>s.reports.direction, dim, self.scale, s.report)
         else:
             memcpy(s.report, s.reports.direction, dim * sizeof(double))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
 
 from ldpfast.estimation import GradientDescent
-from ldpfast.mechanisms import Gradient
+from ldpfast.mechanisms import Gradient, RankCodebook, RankedSigns
+from ldpfast.results import SmallSampleWarning
 
 from ...support import reference
 from ...support.cases import each
@@ -167,9 +170,39 @@ def test_a_run_equals_the_protocol_step_by_step(isa, family, features, options, 
     assert np.linalg.norm(positions, axis=1).max() <= server.projection * (1 + 1e-12)
 
 
+@each("features, epsilon, kind", [(2, 2.0, RankCodebook), (40, 4.0, RankCodebook), (40, 24.0, RankedSigns)])
+def test_steps_have_the_best_mechanism_of_the_ball(isa, features, epsilon, kind):
+    """A run equals the protocol, saved in the middle, whose servers decode reports by the mechanism's own `decode`."""
+    server = GradientDescent("logistic", features, epsilon, column=0.5, noise="auto")
+    assert isinstance(server.query().mechanism.ball, kind)
+    x, y = random_examples("logistic", 60, features)
+    other, key = copy.copy(server), stream.Stream(KEY)
+    for number, record in enumerate(np.column_stack([x, y.astype(np.float32)])):
+        query = other.query()
+        other.update(query, query.privatize(record, rng=key))
+        other = GradientDescent.from_bytes(other.to_bytes()) if number == 30 else other
+    assert_same_estimate(server.run(x, y, rng=stream.Stream(KEY)), other.estimate())
+    assert_same(server.position, other.position)
+
+
+@each("covariance", ["diagonal", "full"])
+def test_without_intervals_the_coefficients_are_the_same(covariance):
+    x, y = random_examples("logistic", 300, 3)
+    given, none = (GradientDescent("logistic", 3, 2.0, covariance=kind) for kind in (covariance, "none"))
+    with pytest.warns(SmallSampleWarning):
+        first = given.run(x, y, rng=KEY_SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        second = none.run(x, y, rng=KEY_SEED)
+    assert_same(second.value, first.value)
+    assert second.covariance is None
+    assert np.isnan([second.stderr, *second.interval()]).all()
+    assert GradientDescent.from_bytes(none.to_bytes()).covariance == "none"
+
+
 @pytest.mark.parametrize("isa", [isa for isa in kernels.isas() if isa != "plain"], indirect=True)
 @each("dtype", [np.float32, np.float64])
-@each("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
+@each("norm, noise", [("l2", "half-space"), ("l2", "auto"), *ONE_BY_ONE])
 @each("shuffle", [False, True])
 def test_a_run_gives_the_same_bits_on_every_instruction_set(isa, norm, noise, shuffle, dtype):
     for features in (1, 17, 32, 70):
@@ -184,7 +217,7 @@ def test_a_run_gives_the_same_bits_on_every_instruction_set(isa, norm, noise, sh
         kernels.set_isa(before)
 
 
-@pytest.mark.parametrize("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
+@pytest.mark.parametrize("norm, noise", [("l2", "half-space"), ("l2", "auto"), *ONE_BY_ONE])
 def test_a_shuffled_run_equals_a_run_over_the_rows_in_another_order(isa, norm, noise, monkeypatch):
     """The order comes from the first record block of the key; each row is read once, in its place."""
     monkeypatch.setattr(examples, "PIECE_NUMBERS", 100)

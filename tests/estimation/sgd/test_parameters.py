@@ -53,7 +53,7 @@ INVALID = [
         GradientDescent,
         ("logistic", 1, 1.0),
         {"covariance": "no"},
-        "covariance must be one of 'diagonal', 'full', got 'no'",
+        "covariance must be one of 'diagonal', 'full', 'none', got 'no'",
     ),
 ]
 
