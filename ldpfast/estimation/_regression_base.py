@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
@@ -53,7 +54,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         *,
         norm: str = "l2",
         radius: float = 1.0,
-        noise: str = "half-space",
+        noise: str = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
         eta0: float | None = None,
@@ -83,7 +84,9 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         method = _check.choice("method", self.method, METHODS)
         column, _ = 0.0, _check.positive("radius", self.radius)
         if _check.flag("fit_intercept", self.fit_intercept):
-            scaling = self.radius if self.intercept_scaling is None else self.intercept_scaling
+            # By default as large as a feature of a row that is as long as possible, and has features of equal size.
+            equal = self.radius / (1 if self.norm == "linf" else math.sqrt(features))
+            scaling = equal if self.intercept_scaling is None else self.intercept_scaling
             column = _check.positive("intercept_scaling", scaling)
         options: dict[str, Any] = {
             "norm": self.norm,
@@ -96,24 +99,25 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
             "projection": self.projection,
             "covariance": self.covariance,
         }
-        # A Newton step needs the number of rows; if they are too few for its intervals, the rows go to gradient descent.
-        if people is None:
-            if method == "newton":
-                raise ValueError(
-                    "method must be 'auto' or 'sgd' for partial_fit, where the number of rows is not known"
-                )
-        elif method == "newton" or (method == "auto" and features < MAX_COEFFICIENTS):
-            newton = NewtonStep(self._family, features, self.epsilon, n=max(4, people), **options)
+        # A Newton step needs the number of rows. Gradient descent has smaller errors if they are too few for the intervals of a
+        # Newton step, but intervals of its own for linear models only.
+        if people is None and method == "newton":
+            raise ValueError("method must be 'auto' or 'sgd' for partial_fit, where the number of rows is not known")
+        needed = f"has fewer than {MAX_COEFFICIENTS} features"
+        if method == "newton" or (method == "auto" and people is not None and features < MAX_COEFFICIENTS):
+            newton = NewtonStep(self._family, features, self.epsilon, n=max(4, people or 0), **options)
             if method == "newton" or people >= newton.sufficient_n:
                 return newton
-            warn(
-                f"n = {people} is too small for a Newton step: at least {newton.sufficient_n} rows are needed. The "
-                "intervals come from gradient descent, and cover less than stated",
-                SmallSampleWarning,
-            )
-        if options["noise"] == "auto":  # of a Newton step
-            options["noise"] = "half-space"
-        return GradientDescent(self._family, features, self.epsilon, **options)
+            needed = f"needs at least {newton.sufficient_n} rows"
+        descent = GradientDescent(self._family, features, self.epsilon, **options)
+        if method == "sgd" or people is None or descent._has_valid_intervals(people):
+            return descent
+        warn(
+            f"n = {people} is too small for intervals: the coefficients come from gradient descent, without standard errors "
+            f"and limits (NaN). The Newton step, which has them, {needed}",
+            SmallSampleWarning,
+        )
+        return GradientDescent(self._family, features, self.epsilon, **{**options, "covariance": "none"})
 
     def _responses(self, y: Any) -> AnyArray:
         """Return the responses as numbers for the protocol."""
@@ -141,7 +145,8 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         Warns
         -----
         SmallSampleWarning
-            If n is too small for the intervals; see `NewtonStep` and `GradientDescent`.
+            If n is too small for intervals, so that there are no standard errors; with "newton" and "sgd", if it is too small
+            for reliable ones.
         DoubtfulWarning
             If rows hardly vary in some direction, or the coefficients are near `projection` or beyond it; see `NewtonStep` and
             `GradientDescent`.
@@ -190,10 +195,13 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         self._descent = descent
         self._warn_clipped(X)
         self.n_seen_ = self.estimate_.n
-        self.covariance_: Floats = self.estimate_.covariance  # type: ignore[assignment]
-        if self.covariance_ is None:
-            self.covariance_ = np.asarray(self.estimate_.stderr) ** 2
         value = np.array(self.estimate_.value)
+        if self.estimate_.covariance is not None:
+            self.covariance_: Floats = np.asarray(self.estimate_.covariance)
+        elif self.covariance == "full":  # there are no standard errors
+            self.covariance_ = np.full((len(value), len(value)), np.nan)
+        else:
+            self.covariance_ = np.asarray(self.estimate_.stderr) ** 2
         self._store_coefficients(value[: X.shape[1]], float(value[-1]) if self.fit_intercept else 0.0)
         return self
 
@@ -232,7 +240,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         Returns
         -------
         low, high : ndarray, shape (n_features,) or (n_features + 1,)
-            Limits; the intercept, if any, is last.
+            Limits; the intercept, if any, is last. They are NaN if there are no standard errors.
 
         Raises
         ------
@@ -252,7 +260,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         return self._descent.plug_in_covariance(hessian)
 
     def summary(self, confidence: float = 0.95) -> str:
-        """Return a table of coefficients with standard errors and intervals.
+        """Return a table of coefficients with standard errors and intervals, which are nan if there are none.
 
         Parameters
         ----------
