@@ -74,6 +74,28 @@ class Likelihood:
         value = found.value - float(params.ravel() @ slope) / 2
         return LikelihoodSums(value, found.score - slope, information + self.ridge)
 
+    def value_and_score(self, params: Floats) -> tuple[float, Floats]:
+        """Return the log-likelihood and its gradient."""
+        value, score = 0.0, np.zeros(self.shape)
+        for part in self.rows.parts():
+            x, w, shares, after, seen = self._at(params, part)
+            value += float(w @ np.log(seen))
+            score += ((after - shares)[:, 1:] * w[:, np.newaxis]).T @ x
+        slope = np.zeros(params.size) if self.ridge is None else self.ridge @ params.ravel()
+        return value - float(params.ravel() @ slope) / 2, score.ravel() - slope
+
+    def information_of_shares(self, shares: Floats) -> Floats:
+        """Return the expected information at coefficients for which all people have these probabilities of the categories."""
+        seen = shares @ self.table
+        slopes = shares[1:, np.newaxis] * (self.table[1:] - seen)  # derivatives of the probability of each report
+        each = (slopes / np.maximum(seen, np.finfo(np.float64).tiny)) @ slopes.T
+        gram = np.zeros((self.shape[1], self.shape[1]))
+        for part in self.rows.parts():
+            x = self.rows.block(part)
+            gram += (x * self.weights_of(part)[:, np.newaxis]).T @ x
+        information = np.kron(each, gram)
+        return information if self.ridge is None else information + self.ridge
+
     def _lower(self, params: Floats, part: slice, observed: bool) -> LikelihoodSums:
         """Return the sums over some people, with the lower triangles of the lower blocks of the information only."""
         score, information = np.zeros(params.size), np.zeros((params.size, params.size))

@@ -15,6 +15,7 @@ MAX_STEPS = 100
 HALVINGS = 30
 NEAR = 1.0  # squared length of a step in standard errors, below which Newton's method takes over
 CONVERGED = 1e-10  # the same, of the last step
+ROUNDING = 1e-12  # relative error of a log-likelihood
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +50,15 @@ class SmoothLikelihood(Protocol):
         """Return the log-likelihood and its derivatives: minus the Hessian if `observed`, else what replaces it."""
 
 
-def maximum(likelihood: SmoothLikelihood, start: Floats) -> tuple[Floats, LikelihoodSums] | None:
-    """Return the coefficients with the largest likelihood from a start, and the sums there; None if there is no maximum."""
-    params, observed = start, False
-    found = likelihood.sums(params, observed=False)
+def maximum(
+    likelihood: SmoothLikelihood, start: Floats, *, is_near: bool = False
+) -> tuple[Floats, LikelihoodSums] | None:
+    """Return the coefficients with the largest likelihood from a start, and the sums there; None if there is no maximum.
+
+    A start that is near the maximum is one for Newton's method, and is returned if the step would be negligible.
+    """
+    params, observed = start, is_near
+    found = likelihood.sums(params, observed=observed)
     for _ in range(MAX_STEPS):
         if observed and not _is_positive(found.information):
             observed = False
@@ -62,7 +68,9 @@ def maximum(likelihood: SmoothLikelihood, start: Floats) -> tuple[Floats, Likeli
         except np.linalg.LinAlgError:
             return None
         length = float(step @ found.score)
-        least = found.value - 1e-12 * abs(found.value)
+        if is_near and observed and length < CONVERGED:
+            return params, found
+        least = found.value - ROUNDING * abs(found.value)
         for halving in range(HALVINGS):
             moved = params + (step * 0.5**halving).reshape(params.shape)
             near = length * 0.25**halving < NEAR

@@ -103,10 +103,29 @@ def test_a_failed_fit_changes_nothing():
     assert np.array_equal(model.predict(x), before)
 
 
-def test_a_search_that_fails_says_so():
+@pytest.mark.parametrize("strength", [1.0, 1e4, 1e6])
+def test_separated_labels_have_the_fit_of_scikit_learn(strength):
     x = np.random.default_rng(0).normal(size=(5000, 3))
-    with pytest.raises(RuntimeError, match="did not converge"):
-        LabelClassifier([[1, 0], [0, 1]], C=1e4).fit(x, (x[:, 0] > 0).astype(int))
+    labels = (x[:, 0] > 0).astype(int)
+    ours = LabelClassifier([[1, 0], [0, 1]], C=strength).fit(x, labels)
+    theirs = LogisticRegression(C=strength, tol=1e-12, max_iter=100_000).fit(x, labels)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-3, atol=1e-3 * np.abs(theirs.coef_).max())
+
+
+def test_the_fit_does_not_depend_on_the_units_of_features():
+    x, labels = three(4000)
+    reports = ldp.RandomizedResponse(3, 2.0).privatize(labels, rng=1)
+    fits = [
+        LabelClassifier(ldp.RandomizedResponse(3, 2.0), C=1e30).fit(x * unit, reports)
+        for unit in (1.0, [1e9, 1.0, 1e-6])
+    ]
+    np.testing.assert_allclose(fits[1].coef_ * [1e9, 1.0, 1e-6], fits[0].coef_, rtol=1e-6)
+
+
+def test_a_search_that_fails_says_so():
+    x = np.random.default_rng(0).normal(size=(500, 3)) * 1e200
+    with pytest.raises(RuntimeError, match="did not converge: scale the features"):
+        LabelClassifier([[1, 0], [0, 1]]).fit(x, (x[:, 0] > 0).astype(int))
 
 
 @pytest.mark.parametrize(
