@@ -23,9 +23,9 @@ class SlopedLikelihood(Protocol):
 def ascend(likelihood: SlopedLikelihood, start: Floats, information: Floats) -> tuple[Floats, bool]:
     """Return coefficients with a larger likelihood, and whether they seem to be a maximum.
 
-    The method of Broyden, Fletcher, Goldfarb and Shanno, with halved steps. Its first metric is `information`, so that it does not
-    depend on the units of the columns. An update that would make the metric indefinite, where the likelihood is not concave, is
-    left out.
+    The method of Broyden, Fletcher, Goldfarb and Shanno, with halved steps. Its first metric is `information`, so that it does
+    not depend on the units of the columns. An update that would make the metric indefinite, where the likelihood is not
+    concave, is left out.
 
     Parameters
     ----------

@@ -55,8 +55,8 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
         Whether `covariance_` contains variances or the matrix.
     method : {"auto", "newton", "sgd"}
         Protocol of `fit`. "newton": `NewtonStep`, whose intervals cover. "sgd": `GradientDescent`, whose intervals cover less
-        than stated. "auto": "newton" from `NewtonStep.sufficient_n` rows on, a number that depends on the parameters, the number
-        of features and epsilon alone; else "sgd" without standard errors, except for linear models whose
+        than stated. "auto": "newton" from `NewtonStep.sufficient_n` rows on, a number that depends on the parameters, the
+        number of features and epsilon alone; else "sgd" without standard errors, except for linear models whose
         `GradientDescent.mixing` is at least 50. `partial_fit` starts with "sgd", and continues a `fit` with its method.
     random_state : None, int, SeedSequence, Generator, BitGenerator or RandomState
         Source of randomness. ``None`` draws a fresh key from the operating system, and is the only private choice.
@@ -85,10 +85,10 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     Notes
     -----
     O(n n_features) time in one pass with "sgd", and O(n n_features^2) for 15 % of the rows with "newton". Reports of "auto"
-    noise take up to 50 microseconds per row, and more for more than 500 features. `score` and validation errors read raw data as
-    well. Intervals of "newton" cover; those of "sgd" cover less than nominal: see `NewtonStep` and `GradientDescent`. Far below
-    `sufficient_n`, for 50,000 rows of 54 normal features, predictions are right for 0.82 of new rows at epsilon 4 and 0.86 at
-    8, where the true coefficients are right for 0.9 and half-spaces for 0.73.
+    noise take up to 50 microseconds per row, and more for more than 500 features. `score` and validation errors read raw data
+    as well. Intervals of "newton" cover; those of "sgd" cover less than nominal: see `NewtonStep` and `GradientDescent`. Far
+    below `sufficient_n`, for 50,000 rows of 54 normal features, predictions are right for 0.82 of new rows at epsilon 4 and
+    0.86 at 8, where the true coefficients are right for 0.9 and half-spaces for 0.73.
 
     Privacy: see `Gradient`, exact per row. Fitting again costs epsilon again.
 

@@ -25,6 +25,7 @@ from ldpfast.mechanisms._hessian import MAX_COEFFICIENTS
 from ..support.cases import each
 from ..support.examples import assert_same, assert_same_estimate
 from ..support.process import run_python
+from ..support.regression import normal_features, sparse_and_dense
 
 CLASSES = [LogisticRegression, LinearRegression, PoissonRegression]
 REGRESSORS = CLASSES[1:]
@@ -494,22 +495,6 @@ def test_many_features_have_no_newton_step():
     assert np.isnan(model.covariance_).all()
 
 
-def sparse_and_dense(n, rng):
-    """Ten numbers and two categories of 4 and 40 values, with an unequal distribution, and classes of large odds."""
-    x = np.zeros((n, 54))
-    x[:, :10] = rng.uniform(-1, 1, (n, 10))
-    x[np.arange(n), 10 + rng.choice(4, n, p=[0.45, 0.05, 0.43, 0.07])] = 1
-    x[np.arange(n), 14 + rng.choice(40, n, p=rng.dirichlet(np.full(40, 0.5)))] = 1
-    odds = x @ rng.normal(0, np.r_[np.full(10, 5.0), np.full(44, 3.0)])
-    return x, rng.random(n) < 1 / (1 + np.exp(np.median(odds) - odds)), 12**0.5
-
-
-def normal_features(n, rng):
-    """Features that are independent and normal, with coefficients of norm 5."""
-    x, slope = rng.normal(size=(n, 54)), rng.normal(size=54)
-    return x, rng.random(n) < 1 / (1 + np.exp(-5 * x @ slope / np.linalg.norm(slope))), 54**0.5
-
-
 @pytest.mark.long
 @pytest.mark.claim(
     "`LogisticRegression` with too few rows for a Newton step has the accuracy of the best vectors.", "Accuracy"
@@ -531,7 +516,9 @@ def test_accuracy_far_below_the_sufficient_n(people, epsilon, least):
     """
     found, faster = [], []
     for seed in range(2):
-        x, y, radius = people(60_000, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        x, odds, radius = people(60_000, rng)
+        y = rng.random(60_000) < 1 / (1 + np.exp(-odds))
         for noise, accuracies in (("auto", found), ("half-space", faster)):
             model = LogisticRegression(epsilon, radius=radius, noise=noise, random_state=seed)
             accuracies.append(model.fit(x[:50_000], y[:50_000]).score(x[50_000:], y[50_000:]))
