@@ -59,5 +59,6 @@ def ascend(likelihood: SlopedLikelihood, start: Floats, information: Floats) -> 
             image = inverse @ change
             outer = np.outer(step, image) / curvature
             inverse += np.outer(step, step) * ((1 + float(change @ image) / curvature) / curvature) - outer - outer.T
-        params, value, score = moved, after, slope
+        params = moved
+        value, score = after, slope
     return params, False

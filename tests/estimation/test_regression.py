@@ -20,7 +20,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import ldpfast as ldp
 from ldpfast.estimation import GradientDescent, LinearRegression, LogisticRegression, NewtonStep, PoissonRegression
-from ldpfast.mechanisms._hessian import MAX_COEFFICIENTS
 
 from ..support.cases import each
 from ..support.examples import assert_same, assert_same_estimate
@@ -488,16 +487,16 @@ def test_few_rows_of_a_linear_model_have_intervals_if_they_mix():
 
 
 def test_many_features_have_no_newton_step():
-    x = np.random.default_rng(1).normal(size=(30, MAX_COEFFICIENTS)) / 100
+    x = np.random.default_rng(1).normal(size=(30, 512)) / 100
     model = LogisticRegression(1.0, random_state=1)
-    with pytest.warns(ldp.SmallSampleWarning, match=TOO_FEW.format(30, f"has fewer than {MAX_COEFFICIENTS} features")):
+    with pytest.warns(ldp.SmallSampleWarning, match=TOO_FEW.format(30, "has fewer than 512 features")):
         model.fit(x, Y[:30])
     assert np.isnan(model.covariance_).all()
 
 
 @pytest.mark.long
 @pytest.mark.claim(
-    "`LogisticRegression` with too few rows for a Newton step has the accuracy of the best vectors.", "Accuracy"
+    "`LogisticRegression` predicts 54 features from 50,000 rows: accuracy 0.81 at epsilon 4, 0.85 at 8.", "Estimates"
 )
 @pytest.mark.filterwarnings("ignore::ldpfast.DoubtfulWarning")
 @pytest.mark.parametrize(
@@ -512,7 +511,7 @@ def test_many_features_have_no_newton_step():
 def test_accuracy_far_below_the_sufficient_n(people, epsilon, least):
     """Mean accuracy for new rows over two data sets of 50,000 rows and 54 features; that of half-spaces is far below it.
 
-    The true coefficients have 0.94 and 0.90.
+    The true coefficients have 0.95 and 0.90.
     """
     found, faster = [], []
     for seed in range(2):
