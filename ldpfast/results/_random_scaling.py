@@ -11,6 +11,8 @@ import numpy as np
 
 from .._typing import Floats
 
+SMALLEST = 1e-216  # smaller probabilities of both tails are taken as this one
+
 
 @lru_cache(maxsize=256)
 def random_scaling_quantile(tail: float) -> float:
@@ -34,7 +36,8 @@ def random_scaling_quantile(tail: float) -> float:
 
         return 2 / math.pi * float(quad(integrand, 0, math.pi / 2, limit=200)[0])
 
-    return float(brentq(lambda t: both_tails(t) - 2 * tail, 1e-9, 1000.0, xtol=1e-10))
+    both = max(2 * tail, SMALLEST)
+    return float(brentq(lambda t: both_tails(t) - both, 1e-9, 1000.0, xtol=1e-10))
 
 
 def _signed_quantile(tail: float) -> float:

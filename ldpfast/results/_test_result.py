@@ -84,7 +84,8 @@ def p_values(rule: IntervalRule, value: Floats, stderr: Floats, null: Floats, al
         tails = found.tails(value, np.asarray(stderr), null, -int(sign))
         return np.asarray(tails if isinstance(rule, Normal | StudentT) else np.maximum(tails, ndtr(-LARGEST_Z)))
     if is_by_coordinate(rule):
-        return _inverted(lambda tail: rule.bounds(value, np.asarray(stderr), tail), null, sign)
+        tails = _inverted(lambda tail: rule.bounds(value, np.asarray(stderr), tail), null, sign)
+        return np.where(np.isnan(stderr), np.nan, tails)
     single = [_single(rule, value, np.asarray(stderr), null, sign, at) for at in np.ndindex(value.shape)]
     return np.reshape(single, value.shape)
 

@@ -19,7 +19,8 @@ from ldpfast.estimation import (
     TruncatedMean,
     VectorMean,
 )
-from ldpfast.results import Normal, RandomScaling, SmallSampleWarning, random_scaling, random_scaling_quantile
+from ldpfast.mechanisms import SignBit
+from ldpfast.results import Estimate, Normal, RandomScaling, SmallSampleWarning, random_scaling, random_scaling_quantile
 
 from ..support.cases import each
 from ..support.statistics import ALPHA, bernstein_radius
@@ -68,6 +69,18 @@ def test_random_scaling_standard_error_follows_the_definition():
     direct = np.sum(s**2 * (sums / s - sums[-1] / n) ** 2, axis=0) / n**2
     given_sums = random_scaling(n, sums[-1], (sums**2).sum(0), (s * sums).sum(0))
     np.testing.assert_allclose(given_sums**2, 6 * direct / n, rtol=1e-9)
+
+
+def test_tests_of_averages_invert_their_intervals():
+    """Also of numbers that are far from the hypothesis, and of those without a standard error, which have no p-value."""
+    value, stderr = np.array([1.0, -2.0, 0.5, 1e5, 1.0]), np.array([0.5, 0.7, 1.0, 1.0, np.nan])
+    estimate = Estimate(value, stderr, 1000, SignBit(0, 1, 1.0).guarantee, None, RandomScaling())
+    pvalue = np.asarray(estimate.test(0.0).pvalue)
+    for j in range(3):
+        low, high = estimate.interval(1 - pvalue[j])
+        assert min(abs(low[j]), abs(high[j])) < 1e-6
+    assert 0 < pvalue[3] < 1e-200
+    assert np.isnan(pvalue[4])
 
 
 SUFFICIENT = {

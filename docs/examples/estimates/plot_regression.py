@@ -31,5 +31,4 @@ ax.set_ylabel("estimated coefficient, 1,000,000 people")
 ax.legend(ncols=2)
 
 # %%
-# **What to see.** Intervals get shorter as epsilon grows. Two of the twelve do not contain the true coefficient: intervals
-# of logistic models cover less often than they say, as the page on regression has it.
+# **What to see.** Intervals get shorter as epsilon grows. One of the twelve does not contain the true coefficient.
