@@ -128,7 +128,7 @@ RULES = [
     (descent, "family", *choices("logistic", "linear", "poisson")),
     (descent, "features", *between(1, 1 << 18)),
     (descent, "norm", *choices("l2", "linf")),
-    (descent, "noise", *choices("half-space", "laplace")),
+    (descent, "noise", *choices("auto", "half-space", "laplace")),
     (descent, "residual", *POSITIVE),
     (descent, "eta0", *POSITIVE),
     (descent, "exponent", ([0.5, 1, 0, 2], ValueError, "{name} must be in (1/2, 1), got {value!r}"), NOT_FINITE, NO_NUMBER),
