@@ -133,7 +133,7 @@ RULES = [
     (descent, "eta0", *POSITIVE),
     (descent, "exponent", ([0.5, 1, 0, 2], ValueError, "{name} must be in (1/2, 1), got {value!r}"), NOT_FINITE, NO_NUMBER),
     (descent, "projection", *POSITIVE),
-    (descent, "covariance", *choices("diagonal", "full")),
+    (descent, "covariance", *choices("diagonal", "full", "none")),
 ]  # fmt: skip
 INVALID = [
     pytest.param(make, name, value, error, message, id=f"{getattr(make, 'func', make).__name__} {name}={value!r}")
