@@ -94,7 +94,7 @@ class Likelihood:
             x = self.rows.block(part)
             gram += (x * self.weights_of(part)[:, np.newaxis]).T @ x
         information = np.kron(each, gram)
-        return information if self.ridge is None else information + self.ridge
+        return np.asarray(information if self.ridge is None else information + self.ridge)
 
     def _lower(self, params: Floats, part: slice, observed: bool) -> LikelihoodSums:
         """Return the sums over some people, with the lower triangles of the lower blocks of the information only."""

@@ -106,7 +106,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         needed = f"has fewer than {MAX_COEFFICIENTS} features"
         if method == "newton" or (method == "auto" and people is not None and features < MAX_COEFFICIENTS):
             newton = NewtonStep(self._family, features, self.epsilon, n=max(4, people or 0), **options)
-            if method == "newton" or people >= newton.sufficient_n:
+            if method == "newton" or newton.horizon >= newton.sufficient_n:
                 return newton
             needed = f"needs at least {newton.sufficient_n} rows"
         descent = GradientDescent(self._family, features, self.epsilon, **options)
