@@ -102,9 +102,9 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     >>> import numpy as np
     >>> from ldpfast.estimation import LogisticRegression
     >>> rng = np.random.default_rng(1)
-    >>> x = rng.uniform(-0.7, 0.7, (300_000, 2))
-    >>> y = rng.random(300_000) < 1 / (1 + np.exp(x[:, 1] - 2 * x[:, 0]))
-    >>> model = LogisticRegression(2.0, method="sgd", random_state=1).fit(x, y)
+    >>> x = rng.uniform(-0.7, 0.7, (30_000, 2))
+    >>> y = rng.random(30_000) < 1 / (1 + np.exp(x[:, 1] - 2 * x[:, 0]))
+    >>> model = LogisticRegression(4.0, method="sgd", random_state=1).fit(x, y)
     >>> bool(np.abs(model.coef_ - [2, -1]).max() < 0.5)
     True
     """
@@ -289,8 +289,8 @@ class LinearRegression(_Regressor):
     --------
     >>> import numpy as np
     >>> from ldpfast.estimation import LinearRegression
-    >>> x = np.random.default_rng(1).uniform(-0.7, 0.7, (300_000, 2))
-    >>> model = LinearRegression(2.0, method="sgd", random_state=1).fit(x, x @ [0.6, -0.4])
+    >>> x = np.random.default_rng(1).uniform(-0.7, 0.7, (30_000, 2))
+    >>> model = LinearRegression(4.0, method="sgd", random_state=1).fit(x, x @ [0.6, -0.4])
     >>> bool(np.abs(model.coef_ - [0.6, -0.4]).max() < 0.1)
     True
     """
@@ -332,9 +332,9 @@ class PoissonRegression(_Regressor):
     >>> import numpy as np
     >>> from ldpfast.estimation import PoissonRegression
     >>> rng = np.random.default_rng(1)
-    >>> x = rng.uniform(-0.7, 0.7, (300_000, 2))
+    >>> x = rng.uniform(-0.7, 0.7, (30_000, 2))
     >>> y = rng.poisson(np.exp(x @ [0.6, -0.4]))
-    >>> model = PoissonRegression(2.0, residual=3, method="sgd", random_state=1).fit(x, y)
+    >>> model = PoissonRegression(4.0, residual=3, method="sgd", random_state=1).fit(x, y)
     >>> bool(np.abs(model.coef_ - [0.6, -0.4]).max() < 0.3)
     True
     """
