@@ -12,13 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import _coins
+from .._durable_file import locked_folder, replace_text
 from .._schema import read_json
 from ._layout import SurveyLayout
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 VERSION = 1
 ENTRY = "ldpfast"  # of a mapping
@@ -174,16 +170,11 @@ class Ledger:
                 raise RuntimeError("a ledger must not be used by a signal handler that interrupts its use")
             _inside.append(self)
             try:
-                if fcntl is None or not isinstance(self._store, Path):
+                if isinstance(self._store, Path):
+                    with locked_folder(self._store.parent):
+                        yield
+                else:
                     yield
-                    return
-                directory = os.open(self._store.parent, os.O_RDONLY)  # the file itself is replaced
-                try:
-                    fcntl.flock(directory, fcntl.LOCK_EX)
-                    yield
-                finally:
-                    fcntl.flock(directory, fcntl.LOCK_UN)  # a process that was forked meanwhile shares the lock
-                    os.close(directory)
             finally:
                 _inside.pop()
 
@@ -212,25 +203,10 @@ class Ledger:
     def _write(self, data: dict[str, Any]) -> None:
         """Replace the content; that of a file at once, after it has reached the disk."""
         text = json.dumps(data)
-        if not isinstance(self._store, Path):
+        if isinstance(self._store, Path):
+            replace_text(self._store, text)
+        else:
             self._store[ENTRY] = text
-            return
-        temporary = self._store.with_name(f".{self._store.name}-{secrets.token_hex(8)}")
-        try:
-            with os.fdopen(
-                os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
-            ) as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self._store)
-        finally:
-            temporary.unlink(missing_ok=True)
-        directory = os.open(self._store.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
 
     def __repr__(self) -> str:
         place = repr(str(self._store)) if isinstance(self._store, Path) else "<mapping>"
