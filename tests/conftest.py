@@ -33,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="also run the tests marked long: seconds each, what other targets check, too",
     )
     parser.addoption("--engines", action="store_true", help="also run the tests of Dask, Spark and other engines")
+    parser.addoption("--federated", action="store_true", help="also run the tests of Flower and NVFlare")
     parser.addoption("--accountants", action="store_true", help="also compare with dp-accounting and OpenDP")
     parser.addoption("--site", help="also run the tests of the documentation site in this folder (`make docs`)")
     parser.addoption("--browser", help="Chromium, for the tests of the site that need a browser")

@@ -11,7 +11,7 @@ import ldpfast as ldp
 
 from .support.cases import each
 from .support.public import MODULES, WITHOUT_INSTANCES, names_of, public_objects, result_classes
-from .test_readme import MODULES_WITH_EXAMPLES
+from .test_readme import ENGINES, FRAMEWORKS, MODULES_WITH_EXAMPLES
 
 # Abstract bases that users only pass around, protocols for types, and warnings.
 EXEMPT = WITHOUT_INSTANCES - {ldp.Mechanism}
@@ -42,4 +42,5 @@ def test_every_public_name_has_an_example_that_is_run(name):
     thing = inspect.unwrap(OBJECTS[name])
     assert "\n    Examples\n    --------\n" in thing.__doc__
     assert examples_of(thing.__module__)[f"{thing.__module__}.{thing.__qualname__}"] > 0
-    assert thing.__module__ in {*MODULES_WITH_EXAMPLES, "ldpfast.dask", "ldpfast.spark"}  # these run in tests/engines
+    elsewhere = {f"ldpfast.{module}" for module in (*ENGINES, *FRAMEWORKS)}
+    assert thing.__module__ in {*MODULES_WITH_EXAMPLES, *elsewhere}

@@ -15,10 +15,11 @@ from .support.documentation import anchors, python_blocks
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 ENGINES = ("dask", "spark")  # modules whose examples need an engine and run in tests/engines
+FRAMEWORKS = ("flower", "nvflare")  # the same, in tests/federated
 MODULES_WITH_EXAMPLES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in sorted((ROOT / "ldpfast").rglob("*.py"))
-    if ">>> " in path.read_text() and path.stem not in ENGINES
+    if ">>> " in path.read_text() and path.stem not in ENGINES + FRAMEWORKS
 ]
 
 

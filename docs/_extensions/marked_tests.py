@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 # Targets of the Makefile that run the tests of a folder; other folders have those of their marks.
-FOLDERS = {"accountants": "accountants", "docs": "docs", "engines": "engines"}
+FOLDERS = {"accountants": "accountants", "docs": "docs", "engines": "engines", "federated": "federated"}
 MARKS = {"": "test", "long": "test-long", "slow": "slow"}
 
 

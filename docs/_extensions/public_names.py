@@ -26,6 +26,8 @@ MODULES = (
     "ldpfast.server",
     "ldpfast.dask",
     "ldpfast.spark",
+    "ldpfast.flower",
+    "ldpfast.nvflare",
     "ldpfast.bench",
     "ldpfast",
 )

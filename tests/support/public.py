@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,9 @@ from ldpfast import (
     designs,
     domains,
     estimation,
+    flower,
     mechanisms,
+    nvflare,
     privacy,
     reports,
     results,
@@ -187,6 +189,10 @@ def instances() -> list[Any]:
         *estimates,
         *protocols,
         mechanisms.Layers({"<b>": np.zeros(2)}),
+        flower.PrivatizeMod(8.0, rounds=10),
+        flower.PrivateStrategy(SimpleNamespace(**{**dict.fromkeys(flower.NEEDED), "fraction_evaluate": 0}), 8.0),
+        nvflare.PrivatizeFilter(8.0, 10),
+        nvflare.ReportAggregator(8.0),
         mechanisms.SecureSum(10, 4.0, delta=1e-6, honest=10, rotation=1),
         ldp.PersonKeys(bytes(32), [1, 2], question="q"),
         ldp.Query(0, binary),
