@@ -155,9 +155,11 @@ class ClientRound:
     def message(self, vector: AnyArray) -> bytes:
         """Return an update, which `layers.vector` has made a vector, as a private message. Count it before.
 
-        A longer update than the radius is shortened, and one with NaN is 0.
+        A longer update than the radius is shortened, and one with NaN is 0: without a warning, which could reach the server as a
+        log or an error.
         """
-        return self.mechanism.message(self.mechanism.privatize(vector, clip=True))
+        known = np.where(np.isnan(vector).any(), np.zeros_like(vector), vector)
+        return self.mechanism.message(self.mechanism.privatize(known, clip=True))
 
 
 class ServerRound:

@@ -52,7 +52,7 @@ class PrivatizeMod:
     rounds : int
         Largest number of reports, at least 1. Every further request is answered with an error, before the model is trained.
     radius : float, default 1.0
-        Longer updates are shortened to this norm.
+        Longer updates are shortened to this norm. An update with NaN counts as 0, and nothing tells so.
     signs : int, default 256
         Number of signs of a report, as for `RotatedSigns`.
     ledger : str or Path, optional

@@ -21,7 +21,7 @@ Filter = base_class("nvflare.apis.filter", "Filter")
 ModelAggregator = base_class("nvflare.app_common.aggregators.model_aggregator", "ModelAggregator")
 
 
-class PrivatizeFilter(Filter):  # type: ignore[misc]
+class PrivatizeFilter(Filter):  # type: ignore[misc, valid-type]
     """Filter of the results of a site that sends a privatized update in the place of the update, and nothing else.
 
     The update is one record: its norm is that of all tensors together. `ReportAggregator` averages the reports on the server.
@@ -33,7 +33,7 @@ class PrivatizeFilter(Filter):  # type: ignore[misc]
     rounds : int
         Largest number of reports, at least 1. The result of every further task is an error of the filter.
     radius : float, default 1.0
-        Longer updates are shortened to this norm.
+        Longer updates are shortened to this norm. An update with NaN counts as 0, and nothing tells so.
     signs : int, default 256
         Number of signs of a report, as for `RotatedSigns`.
     ledger : str, optional
@@ -136,7 +136,7 @@ class PrivatizeFilter(Filter):  # type: ignore[misc]
         return dxo.DXO(dxo.DataKind.WEIGHT_DIFF, data={REPORT: begun.message(vector)}).to_shareable()
 
 
-class ReportAggregator(ModelAggregator):  # type: ignore[misc]
+class ReportAggregator(ModelAggregator):  # type: ignore[misc, valid-type]
     """Aggregator that announces a rotation in each round, and returns the mean of the reports.
 
     For the controllers `FedAvg`, with its argument `aggregator`, and `ScatterAndGather`, as a component.

@@ -27,6 +27,7 @@ GROUPS = [
     "Clients",
     "Server",
     "Engines",
+    "Federated learning",
     "Files and commands",
 ]
 # Beginnings of claims of the README and of the pages on threats, clients and servers. Each must have a test.

@@ -192,237 +192,247 @@ def mod_of(rounds=9, **options):
     return PrivatizeMod(EPSILON, rounds=rounds, **{**OPTIONS, **options})
 
 
-class TestRefusals:
-    """A client answers requests to train, and no more of them than it was configured for."""
+# A client answers requests to train, and no more of them than it was configured for.
 
-    @pytest.mark.claim("A client of Flower refuses more rounds than it was configured for.", "Federated learning")
-    def test_more_rounds_than_configured_are_refused_before_training(self):
-        trained = []
 
-        def train(message, context):
-            trained.append(context.node_id)
-            return MODEL
+@pytest.mark.claim("A client of Flower refuses more rounds than it was configured for.", "Federated learning")
+def test_more_rounds_than_configured_are_refused_before_training():
+    trained = []
 
-        grid = LocalGrid(app_with(mod_of(2), train), nodes=3)
-        strategy, result = run(grid, 4)
-        assert len(trained) == 2 * 3
-        assert [type(reply).__name__ for reply in grid.replies[2]] == ["Error"] * 3
-        assert grid.replies[2][0].reason == "PrivatizeMod: the client answers at most 2 rounds, and has answered 2"
-        assert result.train_metrics_clientapp[3]["failures"] == 3
-        assert result.train_metrics_clientapp[3]["reports"] == 0
-        assert strategy.privacy_spent().epsilon == 4 * EPSILON  # requests count
+    def train(message, context):
+        trained.append(context.node_id)
+        return MODEL
 
-    def test_a_server_cannot_change_epsilon_radius_or_rounds(self):
-        """Whatever is in the configuration of a round, the message is that of the parameters of the client."""
-        mod = mod_of(1)
-        config = {ROTATION: 5, "epsilon": 99.0, "radius": 99.0, "signs": 2, "rounds": 99, "server-round": 77}
-        message = reply_to(request(config), mod).content[REPORT][REPORT]
-        mechanism = ldp.RotatedSigns(16, EPSILON, rotation=5, **OPTIONS)
-        assert mechanism.aggregator().update([message]).n == 1
+    grid = LocalGrid(app_with(mod_of(2), train), nodes=3)
+    strategy, result = run(grid, 4)
+    assert len(trained) == 2 * 3
+    assert [type(reply).__name__ for reply in grid.replies[2]] == ["Error"] * 3
+    assert grid.replies[2][0].reason == "PrivatizeMod: the client answers at most 2 rounds, and has answered 2"
+    assert result.train_metrics_clientapp[3]["failures"] == 3
+    assert result.train_metrics_clientapp[3]["reports"] == 0
+    assert strategy.privacy_spent().epsilon == 4 * EPSILON  # requests count
 
-    @pytest.mark.parametrize("kind", ["evaluate", "query", "evaluate.other"])
-    def test_other_requests_than_to_train_are_refused(self, kind):
-        reply = mod_of()(request({ROTATION: 5}, kind=kind), None, failing)
-        assert reply.error.reason == (
-            f"PrivatizeMod: answers requests to train, got {kind.partition('.')[0]!r}, whose reply would not be private"
+
+def test_a_server_cannot_change_epsilon_radius_or_rounds():
+    """Whatever is in the configuration of a round, the message is that of the parameters of the client."""
+    mod = mod_of(1)
+    config = {ROTATION: 5, "epsilon": 99.0, "radius": 99.0, "signs": 2, "rounds": 99, "server-round": 77}
+    message = reply_to(request(config), mod).content[REPORT][REPORT]
+    mechanism = ldp.RotatedSigns(16, EPSILON, rotation=5, **OPTIONS)
+    assert mechanism.aggregator().update([message]).n == 1
+
+
+@pytest.mark.parametrize("kind", ["evaluate", "query", "evaluate.other"])
+def test_other_requests_than_to_train_are_refused(kind):
+    reply = mod_of()(request({ROTATION: 5}, kind=kind), None, failing)
+    assert reply.error.reason == (
+        f"PrivatizeMod: answers requests to train, got {kind.partition('.')[0]!r}, whose reply would not be private"
+    )
+
+
+@pytest.mark.parametrize(
+    "config, arrays, text",
+    [
+        ({}, None, "'ldpfast-rotation'"),
+        ({ROTATION: -1}, None, "rotation must be"),
+        ({ROTATION: 5}, {"steps": np.zeros(3, np.int64)}, "must be floats"),
+        ({ROTATION: 5}, {}, "at least one tensor"),
+    ],
+)
+def test_a_wrong_request_gets_an_error_that_names_it(config, arrays, text):
+    assert text in reply_to(request(config, arrays), mod_of()).error.reason
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        failing,
+        lambda message, context: {"weight": MODEL["weight"]},
+        lambda message, context: {**MODEL, "bias": np.zeros(5)},
+        lambda message, context: {**MODEL, "other": np.zeros(1)},
+    ],
+)
+def test_what_is_wrong_with_the_app_is_not_told(train):
+    reply = reply_to(request({ROTATION: 5}), mod_of(), train)
+    assert reply.error.reason == "PrivatizeMod: the app gave no update"
+
+
+def test_updates_with_nan_and_infinities_give_reports():
+    """An error would tell something about them."""
+    for value in (np.nan, np.inf, -np.inf, 1e300):
+        reply = reply_to(
+            request({ROTATION: 5}), mod_of(), lambda message, context, v=value: {**MODEL, "bias": np.full(4, v)}
         )
-
-    @pytest.mark.parametrize(
-        "config, arrays, text",
-        [
-            ({}, None, "'ldpfast-rotation'"),
-            ({ROTATION: -1}, None, "rotation must be"),
-            ({ROTATION: 5}, {"steps": np.zeros(3, np.int64)}, "must be floats"),
-            ({ROTATION: 5}, {}, "at least one tensor"),
-        ],
-    )
-    def test_a_wrong_request_gets_an_error_that_names_it(self, config, arrays, text):
-        assert text in reply_to(request(config, arrays), mod_of()).error.reason
-
-    @pytest.mark.parametrize(
-        "train",
-        [
-            failing,
-            lambda message, context: {"weight": MODEL["weight"]},
-            lambda message, context: {**MODEL, "bias": np.zeros(5)},
-            lambda message, context: {**MODEL, "other": np.zeros(1)},
-        ],
-    )
-    def test_what_is_wrong_with_the_app_is_not_told(self, train):
-        reply = reply_to(request({ROTATION: 5}), mod_of(), train)
-        assert reply.error.reason == "PrivatizeMod: the app gave no update"
-
-    def test_updates_with_nan_and_infinities_give_reports(self):
-        """An error would tell something about them."""
-        for value in (np.nan, np.inf, -np.inf, 1e300):
-            reply = reply_to(
-                request({ROTATION: 5}), mod_of(), lambda message, context, v=value: {**MODEL, "bias": np.full(4, v)}
-            )
-            assert len(reply.content[REPORT][REPORT]) == 27
+        assert len(reply.content[REPORT][REPORT]) == 27
 
 
-class TestLedger:
-    """A file keeps the number of reports over runs."""
-
-    def test_another_run_continues_with_the_number_of_the_file(self, tmp_path):
-        ledger = tmp_path / "rounds.json"
-        for _ in range(2):
-            reply = reply_to(request({ROTATION: 5}), mod_of(2, ledger=ledger))
-            assert reply.has_content()
-        assert json.loads(ledger.read_text()) == {"ldpfast_rounds": 1, "epsilon": EPSILON, "sent": 2}
-        assert ledger.stat().st_mode & 0o777 == 0o600
-        refused = reply_to(request({ROTATION: 5}), mod_of(2, ledger=ledger))
-        assert refused.error.reason == "PrivatizeMod: the client answers at most 2 rounds, and has answered 2"
-        assert reply_to(request({ROTATION: 5}), mod_of(2)).has_content()  # without a file each run starts from 0
-
-    def test_the_number_is_written_before_the_report_is_made(self, tmp_path, monkeypatch):
-        ledger = tmp_path / "rounds.json"
-
-        def crash(self, x, **options):
-            assert json.loads(ledger.read_text())["sent"] == 1
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(ldp.RotatedSigns, "privatize", crash)
-        with pytest.raises(KeyboardInterrupt):
-            reply_to(request({ROTATION: 5}), mod_of(2, ledger=ledger))
-
-    def test_clients_that_train_at_a_time_share_the_rounds_of_a_file(self, tmp_path):
-        """Ten threads, each with its own mod, start when three rounds are left, and three of them send."""
-        ledger, barrier, replies = tmp_path / "rounds.json", threading.Barrier(10), []
-
-        def train(message, context):
-            barrier.wait()
-            return MODEL
-
-        def work():
-            replies.append(reply_to(request({ROTATION: 5}), mod_of(3, ledger=ledger), train))
-
-        threads = [threading.Thread(target=work) for _ in range(10)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sum(reply.has_content() for reply in replies) == 3
-        assert json.loads(ledger.read_text())["sent"] == 3
-
-    @pytest.mark.parametrize(
-        "text", ["", "{}", "[]", '{"ldpfast_rounds": 2, "epsilon": 8.0, "sent": 0}', '{"sent": -1}']
-    )
-    def test_a_damaged_file_is_refused(self, tmp_path, text):
-        (tmp_path / "rounds.json").write_text(text)
-        reply = reply_to(request({ROTATION: 5}), mod_of(ledger=tmp_path / "rounds.json"))
-        assert "ledger must hold the rounds of a client" in reply.error.reason
-
-    def test_the_file_of_another_epsilon_is_refused(self, tmp_path):
-        ledger = tmp_path / "rounds.json"
-        reply_to(request({ROTATION: 5}), PrivatizeMod(1.0, rounds=5, ledger=ledger))
-        assert "epsilon=8.0, got epsilon=1.0" in reply_to(request({ROTATION: 5}), mod_of(ledger=ledger)).error.reason
-
-    def test_a_name_is_required(self):
-        with pytest.raises(TypeError, match="ledger must be the name of a file, got int"):
-            mod_of(ledger=5)
+# A file keeps the number of reports over runs.
 
 
-class TestServer:
-    """The strategy adds up what is a report of the round."""
+def test_another_run_continues_with_the_number_of_the_file(tmp_path):
+    ledger = tmp_path / "rounds.json"
+    for _ in range(2):
+        reply = reply_to(request({ROTATION: 5}), mod_of(2, ledger=ledger))
+        assert reply.has_content()
+    assert json.loads(ledger.read_text()) == {"ldpfast_rounds": 1, "epsilon": EPSILON, "sent": 2}
+    assert ledger.stat().st_mode & 0o777 == 0o600
+    refused = reply_to(request({ROTATION: 5}), mod_of(2, ledger=ledger))
+    assert refused.error.reason == "PrivatizeMod: the client answers at most 2 rounds, and has answered 2"
+    assert reply_to(request({ROTATION: 5}), mod_of(2)).has_content()  # without a file each run starts from 0
 
-    def test_clients_that_do_not_answer_are_left_out(self):
-        grid = LocalGrid(app_with(mod_of()), nodes=6, silent=[2, 5])
-        _, result = run(grid)
-        assert result.train_metrics_clientapp[1]["reports"] == 4
-        mechanism = ldp.RotatedSigns(16, EPSILON, rotation=grid.sent[0].content["config"][ROTATION], **OPTIONS)
-        expected = mechanism.aggregator().update(messages_of(grid.replies[0])).estimate()
-        np.testing.assert_array_equal(arrays_of(result)["bias"], MODEL["bias"] + expected.value[:4])
 
-    @pytest.mark.parametrize("kind", [FedAvg, FedAvgM, FedAdam])
-    def test_the_order_of_replies_does_not_matter(self, kind):
-        """Bit for bit, with every strategy inside. The strategies get the mean as the model of one client."""
-        grid, found = LocalGrid(app_with(mod_of())), []
-        for turn in (1, -1):
-            strategy = PrivateStrategy(inner(kind), EPSILON, **OPTIONS)
-            messages = strategy.configure_train(1, record_of(MODEL), ConfigRecord(), grid)
-            if turn == 1:
-                first, replies = strategy, grid.send_and_receive(messages)
-                contents = [reply.content for reply in replies]
-            else:
-                strategy._round = type(first._round)(first._round.mechanism, MODEL)
-                strategy._round.mechanism = first._round.mechanism
-                strategy._round._aggregator = first._round.mechanism.aggregator()
-                for reply, content in zip(replies, contents, strict=True):
-                    reply.content = content
-            arrays, metrics = strategy.aggregate_train(1, replies[::turn])
-            assert metrics["reports"] == 5
-            found.append({name: array.numpy() for name, array in arrays.items()})
-        for name in MODEL:
-            np.testing.assert_array_equal(found[0][name], found[1][name])
-            assert (found[0][name] != MODEL[name]).all()
+def test_the_number_is_written_before_the_report_is_made(tmp_path, monkeypatch):
+    ledger = tmp_path / "rounds.json"
 
-    def test_reports_of_another_rotation_and_of_other_clients_are_refused(self):
-        strategy = PrivateStrategy(inner(), EPSILON, **OPTIONS)
-        grid = LocalGrid(app_with(mod_of()), nodes=8)
-        old = grid.send_and_receive(strategy.configure_train(1, record_of(MODEL), ConfigRecord(), grid))
-        messages = list(strategy.configure_train(2, record_of(MODEL), ConfigRecord(), grid))
-        others = [
-            PrivatizeMod(EPSILON / 2, rounds=9, **OPTIONS),
-            mod_of(radius=2 * RADIUS),
-            mod_of(signs=128),
-        ]
-        replies = [
-            app_with(mod)(m, grid.contexts[i]) for i, (mod, m) in enumerate(zip(others, messages, strict=False), 1)
-        ]
-        good = [grid.app(message, grid.contexts[node]) for node, message in enumerate(messages[3:5], 4)]
-        damaged = grid.app(messages[5], grid.contexts[6])
-        damaged.content[REPORT][REPORT] = damaged.content[REPORT][REPORT][:-1]
-        empty = Message(RecordDict({}), reply_to=messages[6])
-        expected = (
-            strategy._round.mechanism.aggregator().update(messages_of(reply.content for reply in good)).estimate()
-        )
-        arrays, metrics = strategy.aggregate_train(2, [*old, *replies, damaged, *good, empty])
-        assert (metrics["reports"], metrics["refused"], metrics["failures"]) == (2, 8 + 3 + 2, 0)
-        np.testing.assert_array_equal(arrays["bias"].numpy(), MODEL["bias"] + expected.value[:4])
+    def crash(self, x, **options):
+        assert json.loads(ledger.read_text())["sent"] == 1
+        raise KeyboardInterrupt
 
-    def test_without_reports_the_model_stays(self):
-        grid = LocalGrid(app_with(mod_of(), failing))
-        _, result = run(grid, 2)
-        assert not result.arrays
-        assert result.train_metrics_clientapp[2]["failures"] == 5
-        assert result.train_metrics_clientapp[2]["stderr"] == np.inf
+    monkeypatch.setattr(ldp.RotatedSigns, "privatize", crash)
+    with pytest.raises(KeyboardInterrupt):
+        reply_to(request({ROTATION: 5}), mod_of(2, ledger=ledger))
 
-    def test_the_loss_so_far_is_that_of_the_client_that_was_asked_most_often(self):
-        strategy, epsilon = PrivateStrategy(inner(), 0.25), ldp.RotatedSigns(1, 0.25, rotation=0).epsilon_realized
-        assert strategy.privacy_spent() == Guarantee("local", 0.0)
-        grid = LocalGrid(app_with(PrivatizeMod(0.25, rounds=100)), nodes=3)
-        for number in range(60):
-            grid.contexts.pop(3, None) if number == 7 else None
-            list(strategy.configure_train(number, record_of(MODEL), ConfigRecord(), grid))
-        assert 14.999 < strategy.privacy_spent().epsilon <= 15.0
-        assert strategy.privacy_spent(1e-6) == Guarantee("approximate", composition_epsilon([epsilon] * 60, 1e-6), 1e-6)
-        assert strategy.privacy_spent(1e-6).epsilon < 11.5
 
-    @pytest.mark.parametrize(
-        "make, error, text",
-        [
-            (lambda: PrivateStrategy(FedAvg(), 1.0), ValueError, "fraction_evaluate=0, because"),
-            (lambda: PrivateStrategy(None, 1.0), TypeError, "must be a FedAvg of Flower, .* got NoneType"),
-            (lambda: PrivateStrategy(inner(), -1.0), ValueError, "epsilon must be"),
-            (lambda: PrivateStrategy(inner(), 1.0, radius=0.0), ValueError, "radius must be"),
-            (lambda: PrivateStrategy(inner(), 1.0, signs=3), ValueError, "signs must be a power of two"),
-            (lambda: PrivatizeMod(1.0, rounds=0), ValueError, "rounds must be"),
-            (
-                lambda: PrivateStrategy(inner(), 1.0).aggregate_train(1, []),
-                RuntimeError,
-                "configure_train must be called",
-            ),
-        ],
-    )
-    def test_wrong_arguments_are_refused(self, make, error, text):
-        with pytest.raises(error, match=text):
-            make()
+def test_clients_that_train_at_a_time_share_the_rounds_of_a_file(tmp_path):
+    """Ten threads, each with its own mod, start when three rounds are left, and three of them send."""
+    ledger, barrier, replies = tmp_path / "rounds.json", threading.Barrier(10), []
 
-    def test_clients_are_not_asked_to_evaluate(self):
-        strategy = PrivateStrategy(inner(), 1.0)
-        assert strategy.configure_evaluate(1, record_of(MODEL), ConfigRecord(), None) == []
-        assert strategy.aggregate_evaluate(1, []) is None
+    def train(message, context):
+        barrier.wait()
+        return MODEL
+
+    def work():
+        replies.append(reply_to(request({ROTATION: 5}), mod_of(3, ledger=ledger), train))
+
+    threads = [threading.Thread(target=work) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(reply.has_content() for reply in replies) == 3
+    assert json.loads(ledger.read_text())["sent"] == 3
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"ldpfast_rounds": 2, "epsilon": 8.0, "sent": 0}', '{"sent": -1}'])
+def test_a_damaged_file_is_refused(tmp_path, text):
+    (tmp_path / "rounds.json").write_text(text)
+    reply = reply_to(request({ROTATION: 5}), mod_of(ledger=tmp_path / "rounds.json"))
+    assert "ledger must hold the rounds of a client" in reply.error.reason
+
+
+def test_the_file_of_another_epsilon_is_refused(tmp_path):
+    ledger = tmp_path / "rounds.json"
+    reply_to(request({ROTATION: 5}), PrivatizeMod(1.0, rounds=5, ledger=ledger))
+    assert "epsilon=8.0, got epsilon=1.0" in reply_to(request({ROTATION: 5}), mod_of(ledger=ledger)).error.reason
+
+
+def test_a_name_is_required():
+    with pytest.raises(TypeError, match="ledger must be the name of a file, got int"):
+        mod_of(ledger=5)
+
+
+# The strategy adds up what is a report of the round.
+
+
+def test_clients_that_do_not_answer_are_left_out():
+    grid = LocalGrid(app_with(mod_of()), nodes=6, silent=[2, 5])
+    _, result = run(grid)
+    assert result.train_metrics_clientapp[1]["reports"] == 4
+    mechanism = ldp.RotatedSigns(16, EPSILON, rotation=grid.sent[0].content["config"][ROTATION], **OPTIONS)
+    expected = mechanism.aggregator().update(messages_of(grid.replies[0])).estimate()
+    np.testing.assert_array_equal(arrays_of(result)["bias"], MODEL["bias"] + expected.value[:4])
+
+
+@pytest.mark.parametrize("kind", [FedAvg, FedAvgM, FedAdam])
+def test_the_order_of_replies_does_not_matter(kind):
+    """Bit for bit, with every strategy inside. The strategies get the mean as the model of one client."""
+    grid, found = LocalGrid(app_with(mod_of())), []
+    for turn in (1, -1):
+        strategy = PrivateStrategy(inner(kind), EPSILON, **OPTIONS)
+        messages = strategy.configure_train(1, record_of(MODEL), ConfigRecord(), grid)
+        if turn == 1:
+            first, replies = strategy, grid.send_and_receive(messages)
+            contents = [reply.content for reply in replies]
+        else:
+            strategy._round = type(first._round)(first._round.mechanism, MODEL)
+            strategy._round.mechanism = first._round.mechanism
+            strategy._round._aggregator = first._round.mechanism.aggregator()
+            for reply, content in zip(replies, contents, strict=True):
+                reply.content = content
+        arrays, metrics = strategy.aggregate_train(1, replies[::turn])
+        assert metrics["reports"] == 5
+        found.append({name: array.numpy() for name, array in arrays.items()})
+    for name in MODEL:
+        np.testing.assert_array_equal(found[0][name], found[1][name])
+        assert (found[0][name] != MODEL[name]).all()
+
+
+def test_reports_of_another_rotation_and_of_other_clients_are_refused():
+    strategy = PrivateStrategy(inner(), EPSILON, **OPTIONS)
+    grid = LocalGrid(app_with(mod_of()), nodes=8)
+    old = grid.send_and_receive(strategy.configure_train(1, record_of(MODEL), ConfigRecord(), grid))
+    messages = list(strategy.configure_train(2, record_of(MODEL), ConfigRecord(), grid))
+    others = [
+        PrivatizeMod(EPSILON / 2, rounds=9, **OPTIONS),
+        mod_of(radius=2 * RADIUS),
+        mod_of(signs=128),
+    ]
+    replies = [app_with(mod)(m, grid.contexts[i]) for i, (mod, m) in enumerate(zip(others, messages, strict=False), 1)]
+    good = [grid.app(message, grid.contexts[node]) for node, message in enumerate(messages[3:5], 4)]
+    damaged = grid.app(messages[5], grid.contexts[6])
+    damaged.content[REPORT][REPORT] = damaged.content[REPORT][REPORT][:-1]
+    empty = Message(RecordDict({}), reply_to=messages[6])
+    expected = strategy._round.mechanism.aggregator().update(messages_of(reply.content for reply in good)).estimate()
+    arrays, metrics = strategy.aggregate_train(2, [*old, *replies, damaged, *good, empty])
+    assert (metrics["reports"], metrics["refused"], metrics["failures"]) == (2, 8 + 3 + 2, 0)
+    np.testing.assert_array_equal(arrays["bias"].numpy(), MODEL["bias"] + expected.value[:4])
+
+
+def test_without_reports_the_model_stays():
+    grid = LocalGrid(app_with(mod_of(), failing))
+    _, result = run(grid, 2)
+    assert not result.arrays
+    assert result.train_metrics_clientapp[2]["failures"] == 5
+    assert result.train_metrics_clientapp[2]["stderr"] == np.inf
+
+
+def test_the_loss_so_far_is_that_of_the_client_that_was_asked_most_often():
+    strategy, epsilon = PrivateStrategy(inner(), 0.25), ldp.RotatedSigns(1, 0.25, rotation=0).epsilon_realized
+    assert strategy.privacy_spent() == Guarantee("local", 0.0)
+    grid = LocalGrid(app_with(PrivatizeMod(0.25, rounds=100)), nodes=3)
+    for number in range(60):
+        grid.contexts.pop(3, None) if number == 7 else None
+        list(strategy.configure_train(number, record_of(MODEL), ConfigRecord(), grid))
+    assert 14.999 < strategy.privacy_spent().epsilon <= 15.0
+    assert strategy.privacy_spent(1e-6) == Guarantee("approximate", composition_epsilon([epsilon] * 60, 1e-6), 1e-6)
+    assert strategy.privacy_spent(1e-6).epsilon < 11.5
+
+
+@pytest.mark.parametrize(
+    "make, error, text",
+    [
+        (lambda: PrivateStrategy(FedAvg(), 1.0), ValueError, "fraction_evaluate=0, because"),
+        (lambda: PrivateStrategy(None, 1.0), TypeError, "must be a FedAvg of Flower, .* got NoneType"),
+        (lambda: PrivateStrategy(inner(), -1.0), ValueError, "epsilon must be"),
+        (lambda: PrivateStrategy(inner(), 1.0, radius=0.0), ValueError, "radius must be"),
+        (lambda: PrivateStrategy(inner(), 1.0, signs=3), ValueError, "signs must be a power of two"),
+        (lambda: PrivatizeMod(1.0, rounds=0), ValueError, "rounds must be"),
+        (
+            lambda: PrivateStrategy(inner(), 1.0).aggregate_train(1, []),
+            RuntimeError,
+            "configure_train must be called",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused(make, error, text):
+    with pytest.raises(error, match=text):
+        make()
+
+
+def test_clients_are_not_asked_to_evaluate():
+    strategy = PrivateStrategy(inner(), 1.0)
+    assert strategy.configure_evaluate(1, record_of(MODEL), ConfigRecord(), None) == []
+    assert strategy.aggregate_evaluate(1, []) is None
 
 
 def test_the_examples_of_the_docstrings_run():
