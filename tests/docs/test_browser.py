@@ -74,7 +74,7 @@ FIRST = {
     "deduplicate": "server.html",
     "key rotation": "faq.html",
     "longitudinal": "panels.html",
-    "federated learning": "rounds.html",
+    "federated learning": "federated.html",
     "survey": "survey.html",
     "regression": "regression.html",
     "sample size": "planning.html",

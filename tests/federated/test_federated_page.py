@@ -29,7 +29,7 @@ def run_script(script, folder):
     """Return what a script prints."""
     (folder / "example.py").write_text(script)
     done = subprocess.run(
-        [sys.executable, "example.py"], cwd=folder, env=os.environ, capture_output=True, text=True, timeout=300
+        [sys.executable, "example.py"], cwd=folder, env=os.environ, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout

@@ -214,6 +214,22 @@ def test_without_reports_the_model_stays(server):
         ReportAggregator(EPSILON).aggregate_model()
 
 
+def test_scatter_and_gather_uses_the_same_aggregator(server):
+    """The controller of older jobs gives results to `accept`, and takes the mean from `aggregate`."""
+    context = server.task()
+    result = filter_of().process(result_of(update_of(1)), context_of(context))
+    assert server.aggregator.accept(result, context)
+    found = from_shareable(server.aggregator.aggregate(context))
+    assert found.data_kind == DataKind.WEIGHT_DIFF
+    assert found.meta["reports"] == 1
+    assert {name: value.shape for name, value in found.data.items()} == {
+        name: value.shape for name, value in MODEL.items()
+    }
+    server.aggregator.reset(context)
+    with pytest.raises(RuntimeError, match="a task must be sent"):
+        server.aggregator.aggregate(context)
+
+
 def test_updates_with_nan_give_reports(server):
     result = filter_of().process(result_of({**update_of(1), "bias": np.full(4, np.nan)}), context_of(server.task()))
     assert len(report_of(result)) == 27
