@@ -155,8 +155,8 @@ class ClientRound:
     def message(self, vector: AnyArray) -> bytes:
         """Return an update, which `layers.vector` has made a vector, as a private message. Count it before.
 
-        A longer update than the radius is shortened, and one with NaN is 0: without a warning, which could reach the server as a
-        log or an error.
+        A longer update than the radius is shortened, and one with NaN is 0: without a warning, which could reach the server as
+        a log or an error.
         """
         known = np.where(np.isnan(vector).any(), np.zeros_like(vector), vector)
         return self.mechanism.message(self.mechanism.privatize(known, clip=True))

@@ -76,6 +76,7 @@ class PrivatizeFilter(Filter):  # type: ignore[misc, valid-type]
     def __init__(
         self,
         epsilon: float,
+        *,
         rounds: int,
         radius: float = 1.0,
         signs: int = 256,
@@ -173,7 +174,7 @@ class ReportAggregator(ModelAggregator):  # type: ignore[misc, valid-type]
     Guarantee(definition='local', epsilon=0.0, delta=0.0)
     """
 
-    def __init__(self, epsilon: float, radius: float = 1.0, signs: int = 256) -> None:
+    def __init__(self, epsilon: float, *, radius: float = 1.0, signs: int = 256) -> None:
         super().__init__()
         self._mechanism = RotatedSigns(1, epsilon, rotation=0, signs=signs, radius=radius)  # each model has its own dim
         # NVFlare reads arguments from attributes of their names when it writes a job.
@@ -212,8 +213,9 @@ class ReportAggregator(ModelAggregator):  # type: ignore[misc, valid-type]
         fl_ctx : nvflare.apis.fl_context.FLContext
             Context of the server.
         """
+        events = optional("nvflare.app_common.app_event_type", "nvflare").AppEventType
         super().handle_event(event_type, fl_ctx)
-        if event_type != optional("nvflare.app_common.app_event_type", "nvflare").AppEventType.BEFORE_TRAIN_TASK:
+        if event_type != events.BEFORE_TRAIN_TASK:
             return
         constants = optional("nvflare.app_common.app_constant", "nvflare").AppConstants
         task = optional("nvflare.apis.dxo", "nvflare").from_shareable(fl_ctx.get_prop(constants.TRAIN_SHAREABLE))

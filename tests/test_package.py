@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 import ldpfast as ldp
+from ldpfast import flower, nvflare
 
 from .cards import CARDS
 from .support.cases import each
+from .support.extras import remove_extras
 from .support.internals.shared import extras
 from .support.process import run_python
 
@@ -135,6 +137,17 @@ def test_messages_about_missing_packages_name_what_the_extras_install():
         assert sorted(packages) == sorted(names)
         assert shlex.split(extras.command(extra)) == ["pip", "install", *packages]
         assert "ldpfast" not in extras.command(extra)  # which is on no index
+
+
+def test_frameworks_are_imported_when_their_adapters_are_used(monkeypatch):
+    """Components can be made without them, for the documentation; `import ldpfast` imports neither framework nor adapter."""
+    code = "import ldpfast, sys; print(*{'flwr', 'nvflare', 'ldpfast.flower', 'ldpfast.nvflare'} & set(sys.modules))"
+    assert output_of(code).strip() == ""
+    remove_extras(monkeypatch)
+    with pytest.raises(ImportError, match=r"^flwr is not installed: run pip install flwr$"):
+        flower.PrivatizeMod(8.0, rounds=1)(None, None, None)
+    with pytest.raises(ImportError, match=r"^nvflare is not installed: run pip install nvflare$"):
+        nvflare.PrivatizeFilter(8.0, rounds=1).process(None, None)
 
 
 @pytest.mark.claim("Readers of bytes from others execute no code.", "Bad input")

@@ -80,7 +80,7 @@ def test_the_example_of_nvflare_runs(tmp_path):
     log = run_script(JOB[0], tmp_path)
     model = np.load(next(tmp_path.glob("workspace/digits/server/simulate_job/models/server.npy")))
     assert model.shape == (65, 10)
-    assert (model != 0).all()
+    assert np.mean(model != 0) > 0.9
     assert "left out" not in log
 
 

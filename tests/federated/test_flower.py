@@ -364,7 +364,7 @@ def test_the_order_of_replies_does_not_matter(kind):
         found.append({name: array.numpy() for name, array in arrays.items()})
     for name in MODEL:
         np.testing.assert_array_equal(found[0][name], found[1][name])
-        assert (found[0][name] != MODEL[name]).all()
+        assert np.mean(found[0][name] != MODEL[name]) > 0.5
 
 
 def test_reports_of_another_rotation_and_of_other_clients_are_refused():

@@ -81,7 +81,7 @@ def result_of(update, kind=DataKind.WEIGHT_DIFF):
 
 
 def filter_of(rounds=9, **options):
-    return PrivatizeFilter(EPSILON, rounds, **{**OPTIONS, **options})
+    return PrivatizeFilter(EPSILON, rounds=rounds, **{**OPTIONS, **options})
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_results_that_are_no_reports_of_this_server_are_left_out(server, caplog)
     context = context_of(server.task())
     good = filter_of().process(result_of(update_of(1)), context)
     damaged = DXO(DataKind.WEIGHT_DIFF, data={REPORT: report_of(good)[:-1]}).to_shareable()
-    other = PrivatizeFilter(1.0, 5, **OPTIONS).process(result_of(update_of(1)), context)
+    other = PrivatizeFilter(1.0, rounds=5, **OPTIONS).process(result_of(update_of(1)), context)
     for result in (good, damaged, other, result_of(update_of(2))):
         server.receive(result)
     meta = server.aggregator.aggregate_model().meta
@@ -247,8 +247,8 @@ def test_a_filter_of_the_site_needs_no_event(server):
 @pytest.mark.parametrize(
     "make, text",
     [
-        (lambda: PrivatizeFilter(-1.0, 5), "epsilon must be"),
-        (lambda: PrivatizeFilter(1.0, 0), "rounds must be"),
+        (lambda: PrivatizeFilter(-1.0, rounds=5), "epsilon must be"),
+        (lambda: PrivatizeFilter(1.0, rounds=0), "rounds must be"),
         (lambda: ReportAggregator(1.0, radius=0.0), "radius must be"),
         (lambda: ReportAggregator(1.0, signs=3), "signs must be a power of two"),
     ],

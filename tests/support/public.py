@@ -191,7 +191,7 @@ def instances() -> list[Any]:
         mechanisms.Layers({"<b>": np.zeros(2)}),
         flower.PrivatizeMod(8.0, rounds=10),
         flower.PrivateStrategy(SimpleNamespace(**{**dict.fromkeys(flower.NEEDED), "fraction_evaluate": 0}), 8.0),
-        nvflare.PrivatizeFilter(8.0, 10),
+        nvflare.PrivatizeFilter(8.0, rounds=10),
         nvflare.ReportAggregator(8.0),
         mechanisms.SecureSum(10, 4.0, delta=1e-6, honest=10, rotation=1),
         ldp.PersonKeys(bytes(32), [1, 2], question="q"),
