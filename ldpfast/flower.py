@@ -28,7 +28,8 @@ __all__ = ["PrivateStrategy", "PrivatizeMod"]
 LOG = logging.getLogger("flwr")  # which Flower shows
 STATE = "ldpfast"  # record of the context of a client
 SENT = "sent"  # number of reports, in this record
-NEEDED = (
+NO_LEDGER = "the ledger of the client cannot be read and written"
+NEEDED = (  # of the inner strategy
     "configure_train",
     "aggregate_train",
     "summary",
@@ -133,6 +134,8 @@ class PrivatizeMod:
         try:
             model, sent = _arrays_of(message), _sent(context)
             begun = self._client.begin(model, _rotation_of(message), sent)
+        except OSError:
+            return refused(NO_LEDGER)
         except (TypeError, ValueError) as error:
             return refused(str(error))
         # Flower sends the text of an exception to the server. One of the app may have a record in it.
@@ -143,6 +146,9 @@ class PrivatizeMod:
             return refused("the app gave no update")
         try:
             sent = self._client.budget.spend(sent)
+        except OSError:
+            LOG.exception(NO_LEDGER)
+            return refused(NO_LEDGER)
         except ValueError as error:  # another process has used the last round meanwhile
             return refused(str(error))
         context.state[STATE] = flwr.ConfigRecord({SENT: sent})

@@ -62,7 +62,7 @@ def test_the_accuracies_are_those_of_the_page(tmp_path):
 def test_other_figures_of_the_page_are_right():
     mechanism = ldp.RotatedSigns(650, 8.0, rotation=1)
     assert round(compose_rounds(mechanism, 10, n=1437, delta=1e-5).epsilon) == 37
-    assert "instance 37 for 1,437 clients in 10 rounds" in PAGE.replace("\n  ", " ")
+    assert "instance 37 for 1,437 clients in 10 rounds, with a delta of $10^{-5}$" in PAGE.replace("\n  ", " ")
     for dim, shown in ((1000, "140"), (10**6, "140,000")):
         reports = ldp.RotatedSigns(dim, 8.0, rotation=1).total_variance
         assert abs(reports / float(shown.replace(",", "")) - 1) < 0.05

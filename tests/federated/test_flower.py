@@ -326,6 +326,12 @@ def test_the_file_of_another_epsilon_is_refused(tmp_path):
     assert "epsilon=8.0, got epsilon=1.0" in reply_to(request({ROTATION: 5}), mod_of(ledger=ledger)).error.reason
 
 
+def test_a_ledger_that_cannot_be_written_stops_the_client(tmp_path):
+    """The server does not learn where it is."""
+    reply = reply_to(request({ROTATION: 5}), mod_of(ledger=tmp_path / "missing" / "rounds.json"))
+    assert reply.error.reason == "PrivatizeMod: the ledger of the client cannot be read and written"
+
+
 def test_a_name_is_required():
     with pytest.raises(TypeError, match="ledger must be the name of a file, got int"):
         mod_of(ledger=5)
