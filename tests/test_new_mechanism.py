@@ -103,7 +103,7 @@ REFERENCE = "   ~ldpfast.mechanisms.RandomizedResponse\n"
 PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")
 WHOLE = ["test_cards.py", "test_card_tools.py", "test_package.py", "test_reference.py", "test_recorded_outputs.py"]
 WHOLE += ["mechanisms/test_circle_response.py"]
-LIMIT = "--deselect=tests/test_reference.py::test_there_are_at_most_220_public_objects"  # a decision of the maintainers
+LIMIT = "--deselect=tests/test_reference.py::test_there_are_at_most_230_public_objects"  # a decision of the maintainers
 ALONE = ["mechanisms/test_contract.py", "mechanisms/test_errors.py", "mechanisms/test_statistics.py"]
 ALONE += [
     "privacy/test_channel.py",

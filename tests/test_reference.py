@@ -20,14 +20,14 @@ ENTRY = re.compile(r"^   ~(ldpfast\.[\w.]+)$", re.MULTILINE)
 MOVED = [(module, old, new) for module, names in _moved.MOVED.items() for old, new in names.items()]
 
 
-def test_there_are_at_most_220_public_objects():
+def test_there_are_at_most_230_public_objects():
     """Each class and function in the `__all__` of a module without underscore counts once, wherever it can be imported from.
 
     Classes of results are documented with what returns them, and do not count. To print the names:
     ``python -c "from tests.support.public import public_objects; print(*public_objects())"``.
     """
     count = len(public_objects())
-    assert 150 < count <= 220, (
+    assert 150 < count <= 230, (
         f"{count} public objects: for a new one, take another out of `__all__`, or raise the limit and say why in the commit"
     )
 
