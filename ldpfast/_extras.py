@@ -16,6 +16,7 @@ PACKAGES = {
     "plot": ("matplotlib",),
     "sklearn": ("scikit-learn",),
     "frames": ("pandas",),
+    "publish": ("openpyxl",),
     "analysis": ("formulaic", "pandas"),
     "server": ("starlette", "uvicorn[standard]", "sqlalchemy", "prometheus-client", "matplotlib"),
     "demo": ("statsmodels", "matplotlib", "rich"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -66,6 +68,14 @@ class Table:
         """
         return optional("pyarrow", "files").table(self.columns)
 
+    def _csv(self) -> str:
+        """Return the table as CSV, with empty cells for NaN and None."""
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(["" if is_gap(x) else x for x in row] for row in zip(*self.columns.values(), strict=True))
+        return file.getvalue()
+
     def _texts(self) -> list[list[str]]:
         return [[name, *values] for name, values in self._shown_columns().items()]
 
@@ -88,6 +98,11 @@ class Table:
 
     def _repr_html_(self) -> str:
         return self._html()
+
+
+def is_gap(value: Any) -> bool:
+    """Return whether a cell has no value: None or NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def printable(text: str) -> str:

@@ -71,6 +71,7 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "ldpfast.estimation.VectorMean": ("ldpfast.estimation.VectorEstimate", "ldpfast.estimation.Region"),
     "ldpfast.survey.Survey": (
         "ldpfast.survey.SurveyResult",
+        "ldpfast.survey.Publication",
         "ldpfast.survey.SurveyPlan",
         "ldpfast.survey.Explanation",
         "ldpfast.survey.SurveyClient",

@@ -33,6 +33,12 @@ def described(result: Any, confidence: float, simultaneous: bool) -> dict[str, A
     return {**result.to_dict(), "answers": answers}
 
 
+def print_csv(result: Any, confidence: float, simultaneous: bool) -> None:
+    """Print the numbers of a result as CSV, with empty cells where nobody answered."""
+    whole = result.table if isinstance(result, SurveyResult | GroupedResults) else result._entry_table
+    print(whole(confidence, simultaneous)._csv(), end="")
+
+
 def _interval(estimate: Estimate[Any], confidence: float, simultaneous: bool) -> dict[str, Any]:
     low, high = estimate.interval(confidence, simultaneous)
     return {"interval": [np.asarray(low).tolist(), np.asarray(high).tolist()], "confidence": confidence}

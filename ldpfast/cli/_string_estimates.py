@@ -14,8 +14,9 @@ from ..estimation import HeavyHitters, HeavyHittersEstimate
 from ..files import FileTable
 from ..mechanisms import Records
 from ._command_arguments import console, generator
+from ._output import print_csv
 
-OTHERS = ("by", "lower", "upper", "categories")  # options of questions with another kind of answer
+OTHERS = ("by", "lower", "upper", "categories", "publish")  # options of questions with another kind of answer
 WIDTH = 100  # of a table, where the output is not a terminal
 
 
@@ -60,12 +61,15 @@ def refuse_options(arguments: argparse.Namespace) -> None:
 
 
 def print_strings(found: HeavyHittersEstimate, arguments: argparse.Namespace) -> None:
-    """Print the strings with their shares, as a table or as JSON, and draw them if a file is named."""
+    """Print the strings with their shares, as a table, CSV or JSON, and draw them if a file is named."""
     low, high = found.interval(arguments.confidence, arguments.simultaneous)
     if arguments.plot is not None:
         figure = optional("matplotlib.figure", "plot").Figure(layout="constrained")
         found.plot(figure.subplots(), confidence=arguments.confidence, simultaneous=arguments.simultaneous)
         figure.savefig(arguments.plot)
+    if arguments.csv:
+        print_csv(found, arguments.confidence, arguments.simultaneous)
+        return
     if arguments.json:
         limits = {"interval": [low.tolist(), high.tolist()], "confidence": arguments.confidence}
         print(json.dumps({**found.to_dict(), **limits, "files": list(arguments.files)}))

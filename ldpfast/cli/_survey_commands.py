@@ -21,7 +21,7 @@ from ..files import MISSING, FileTable, damage_errors, duplicates, open_table, r
 from ..reports import SCHEMA_KEY, Aggregator, GroupedResults
 from ..survey import Choice, Mean, Survey, SurveyResult
 from ._command_arguments import console, generator, output_file, replaced
-from ._output import described, progress_bar, table_of
+from ._output import described, print_csv, progress_bar, table_of
 from ._string_estimates import add_options, estimate_strings, print_strings, refuse_options
 
 Read = TypeVar("Read")
@@ -37,6 +37,7 @@ CLIP = (
     'move numbers out of range to the nearer end, and count undeclared categories as "no answer" where it is optional'
 )
 STATE, TOML = ".ldp", ".toml"  # suffixes of saved states and of surveys
+FILES = (".xlsx", ".html")  # suffixes of publications in one file
 WIDTH = 160  # characters per line of a table that is not shown on a terminal
 
 
@@ -139,7 +140,14 @@ def add_commands(commands: Any, seed: str) -> None:
     )
     estimate.add_argument("--clip", action="store_true", help=CLIP)
     estimate.add_argument("--json", action="store_true", help="print one JSON object")
+    estimate.add_argument("--csv", action="store_true", help="print CSV: one row for each number")
     estimate.add_argument("--table", action="store_true", help="print a table (the default)")
+    estimate.add_argument(
+        "--publish",
+        type=Path,
+        metavar="PATH",
+        help="write tables that can be published: an Excel file (.xlsx), a page (.html), or a folder of CSV files",
+    )
     estimate.add_argument("--plot", type=Path, metavar="FILE", help="file for a figure (PNG, PDF, SVG)")
     estimate.add_argument("--seed", type=int, help=seed)
     add_options(estimate)
@@ -253,8 +261,11 @@ def _estimate(arguments: argparse.Namespace) -> int:
         if not arguments.plot.suffix:  # as matplotlib does
             arguments.plot = arguments.plot.with_name(f"{arguments.plot.name}.png")
         output_file("--plot", arguments.plot, arguments.files)
-    if arguments.json and arguments.table:
-        raise ValueError("--table must be left out where --json is given")
+    shown = [name for name in ("json", "csv", "table") if getattr(arguments, name)]
+    if len(shown) > 1:
+        raise ValueError(f"--{shown[1]} must be left out where --{shown[0]} is given")
+    if arguments.publish is not None and arguments.publish.suffix in FILES:
+        output_file("--publish", arguments.publish, arguments.files)
     if arguments.heavy_hitters:
         with progress_bar(arguments.files, arguments.json) as progress:
             try:
@@ -289,6 +300,11 @@ def _estimate(arguments: argparse.Namespace) -> int:
         if not isinstance(result, SurveyResult | GroupedResults):
             raise ValueError("--plot must be left out for the state of a single question")
         result.plot(arguments.plot, confidence)
+    if arguments.publish is not None:
+        _publish(result, arguments.publish, confidence)
+    if arguments.csv:
+        print_csv(result, confidence, arguments.simultaneous)
+        return 0
     if arguments.json:
         print(json.dumps({**described(result, confidence, arguments.simultaneous), **extra}))
         return 0
@@ -307,6 +323,14 @@ def _estimate(arguments: argparse.Namespace) -> int:
     else:
         terminal.print(repr(result), soft_wrap=True)
     return 0
+
+
+def _publish(result: Any, path: Path, confidence: float) -> None:
+    """Write tables that can be published, in the form that the suffix names."""
+    if not isinstance(result, SurveyResult | GroupedResults):
+        raise ValueError("--publish must be left out for the state of a single question")
+    publication = result.publish(confidence=confidence)
+    {".xlsx": publication.to_excel, ".html": publication.to_html}.get(path.suffix, publication.to_csv)(path)
 
 
 def _with_options(message: str, missing: str) -> str:

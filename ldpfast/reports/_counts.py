@@ -102,6 +102,7 @@ class Counts:
         found = Counts.of(self.question, values, *self.of_rows(places))
         found.batches = set(self.batches)
         found.people = self.people
+        found.clipped = dict(self.clipped)
         found.refused = Counter(self.refused)
         return found
 
@@ -113,15 +114,15 @@ class Counts:
         ValueError
             If there are no reports.
         """
-        counted = self.group()
-        if counted.n == 0:
+        if self.n[0] == 0:
             raise ValueError("an estimate needs at least 1 report, got n = 0")
-        return self.question._result(counted, self.people, **options)
+        return self.question._result(self, **options)
 
     def only(self, value: Any) -> Counts:
         """Return the counts of one group, as those of all people."""
         found = self.taken([value])
         found.places, found.people = {None: 0}, self.people.group(value)
+        found.clipped = {}  # of all groups together
         return found
 
     def table(self, values: Sequence[Any], confidence: float, simultaneous: bool) -> Table | None:

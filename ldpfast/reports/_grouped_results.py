@@ -166,6 +166,65 @@ class GroupedResults(Mapping[Any, Any]):
         found = self._with_columns(area_table(list(self), self.table().columns, question, covariates)).columns
         return Table({"area" if name == "group" else name: column for name, column in found.items()})
 
+    def publish(
+        self,
+        *,
+        round: int = 1,
+        suppress: float | None = 0.5,
+        people: Any = None,
+        invited: int | None = None,
+        period: str | int | None = None,
+        confidence: float = 0.95,
+        title: str = "Results of the survey",
+    ) -> Any:
+        """Return the tables of a survey by group, which add up to those of all people.
+
+        Parameters
+        ----------
+        people : mapping or series of pandas by group, or int, optional
+            Number of people of each group that its shares are multiplied by, or of all groups together, whose sizes are then
+            those of the survey; by default the people who took part.
+        round, suppress, invited, period, confidence, title
+            As for `survey.SurveyResult.publish`.
+
+        Returns
+        -------
+        publication : survey.Publication
+            The rows of all people have "all" in the columns that divide people.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `survey.SurveyResult.publish`; if the results are not those of a survey.
+
+        Notes
+        -----
+        First the table of all people is made; then the nearest tables of the groups whose sum it is. If groups were projected
+        alone, rare answers would be too frequent in each small group, and in their sum.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Survey, YesNo
+        >>> people = {"smokes": [True, False] * 998, "sex": ["f", "f", "m", "m"] * 499}
+        >>> results = Survey({"smokes": YesNo()}, 4.0).run(people, by="sex", rng=1)
+        >>> table = results.publish().tables["smokes"]
+        >>> table["sex"], sum(table["people"][:4]) == sum(table["people"][4:]) == 1996
+        (['f', 'f', 'm', 'm', 'all', 'all'], True)
+        """
+        publish = getattr(self._counts.question, "_publish_groups", None)
+        if publish is None:
+            raise TypeError(f"results must be those of a survey, got those of a {type(self._counts.question).__name__}")
+        return publish(
+            self,
+            people,
+            round=round,
+            suppress=suppress,
+            invited=invited,
+            period=period,
+            confidence=confidence,
+            title=title,
+        )
+
     def to_frame(self, confidence: float = 0.95, simultaneous: bool = False) -> Any:
         """Return `table` as a pandas DataFrame.
 

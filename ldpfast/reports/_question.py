@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from .._described import Described, made_again
 from .._typing import AnyArray
 from ..privacy import Guarantee
-from ..results import People
 from ._aggregator import Aggregator
 from ._counts import Counted, Counts
 from ._grouped import GroupedAggregator, aggregator_of, results_of
@@ -49,13 +48,13 @@ class Question(Described, ABC, Generic[Result]):
         """Return the numbers of several groups as a table, from counts with one row per group; None if it has no such form."""
         return None
 
-    def _result(self, counted: Counted, people: People, **options: Any) -> Any:
-        """Return the result, which knows whose reports it is made of."""
-        found: Any = self._conclude(counted, **options)
+    def _result(self, counts: Counts, **options: Any) -> Any:
+        """Return the result of the counts of all people, which knows whose reports it is made of."""
+        found: Any = self._conclude(counts.group(), **options)
         if not hasattr(found, "_of_people"):
             return found
         occasion = self._recipe.occasion
-        return found._of_people(people if occasion is None else people.on(occasion))
+        return found._of_people(counts.people if occasion is None else counts.people.on(occasion))
 
     @property
     def guarantee(self) -> Guarantee:

@@ -30,6 +30,7 @@ from ._pairs import Pairs
 from ._pairs_answer import PairMoment as PairMoment
 from ._pairs_answer import PairsAnswer as PairsAnswer
 from ._pool_waves import pool
+from ._publication import Publication as Publication
 from ._questions import ColumnQuestion as ColumnQuestion
 from ._questions import SurveyQuestion as SurveyQuestion
 from ._repeated import Repeated

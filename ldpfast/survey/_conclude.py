@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._warnings import warn
 from ..reports import Counted, recipe_of
-from ..results import DoubtfulWarning
 from ._answer_forms import Found
 from ._answers import Answer
 from ._answers_per_person import Item
 from ._group_weights import GroupWeights
 from ._mechanisms import uses_numbers
 from ._pooled import pooled
+from ._question_weights import weights_of_questions
 from ._result import SurveyResult
 from ._shares import Shares
 from ._survey_recipe import SurveyRecipe
@@ -51,7 +50,7 @@ def conclude(
     own_weights = [weights] * len(answered)
     left_out: list[str] = []
     if weights is not None:
-        own_weights, left_out = _weights_of(layout, weights, asked_of)
+        own_weights, left_out = weights_of_questions(layout.items, weights, asked_of)
         for q, own in enumerate(own_weights):
             mechanism, state, n = answered[q]
             rows = np.ravel(n) > 0
@@ -96,54 +95,6 @@ def conclude(
             answers[item.name] = answers[item.name].without_answers(np.equal(n, 0))
     asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if layout.answers == 1 else None
     return SurveyResult(answers, int(np.sum(counted.n)) if weights else counted.n, layout.guarantee, asked)
-
-
-def _weights_of(
-    layout: SurveyRecipe, weights: GroupWeights, n: list[Any]
-) -> tuple[list[GroupWeights | None], list[str]]:
-    """Return the weights of the groups with answers to each question, and the questions that are left out, with a warning.
-
-    Groups without answers to a question stop no other one.
-    """
-    unweighted = [item.name for item in layout.items if not item.form.has_weights]
-    if unweighted:
-        _warn_unweighted(unweighted, layout)
-    answered = [np.ravel(asked) > 0 for asked in n]
-    found = [weights.on(rows) for rows in answered]
-    names = [item.name for item in layout.items]
-    fewer = [
-        name for name, rows in zip(names, answered, strict=True) if weights.leaves_out(rows) and name not in unweighted
-    ]
-    impossible = [name for name, own in zip(names, found, strict=True) if own is None and name not in unweighted]
-    left_out = [*unweighted, *impossible]
-    if len(left_out) == len(names):
-        raise ValueError(
-            "results must have a question to which the groups have answers that agree with the population, got none: join "
-            "small groups before the survey is counted"
-        )
-    if fewer:
-        listed = ", ".join(f"{name!r} (left out)" if name in impossible else repr(name) for name in fewer)
-        warn(
-            "some groups have no answers to questions, so that other groups stand for them, or the question is left out: "
-            f"{listed}",
-            DoubtfulWarning,
-        )
-    return found, left_out
-
-
-def _warn_unweighted(texts: list[str], layout: SurveyRecipe) -> None:
-    """Warn that questions without weighted estimates are left out of weighted results; raise if there is nothing else."""
-    if len(texts) == len(layout.items):
-        raise ValueError(
-            "results must have a question whose answers are declared: texts, distributions of numbers, tables of sets and "
-            "pairs have no weighted estimates"
-        )
-    listed = ", ".join(map(repr, texts))
-    warn(
-        "texts, distributions of numbers, tables of sets and pairs have no weighted estimates, so that questions are left "
-        f"out: {listed}",
-        UserWarning,
-    )
 
 
 def _asked(layout: SurveyRecipe, item: Item, is_pooled: bool) -> frozenset[str]:

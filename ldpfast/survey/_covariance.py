@@ -60,9 +60,10 @@ class Covariance:
 
     @property
     def matrix(self) -> Floats:
-        """All entries, shape (k, k)."""
-        vectors = np.stack(self.vectors, axis=-1)
-        return np.asarray(np.diag(self.diagonal) + vectors @ self.middle @ vectors.T)
+        """All entries, shape (k, k), or (groups, k, k)."""
+        diagonal = self.diagonal[..., np.newaxis] * np.eye(self.diagonal.shape[-1])
+        vectors = np.stack([np.broadcast_to(vector, self.diagonal.shape) for vector in self.vectors], axis=-1)
+        return np.asarray(diagonal + vectors @ self.middle @ vectors.swapaxes(-1, -2))
 
 
 def block(*matrices: Floats) -> Floats:

@@ -64,7 +64,7 @@ class GroupWeights:
         diagonal = np.square(w) @ found.covariance.diagonal
         vectors, middle = self._joined(found.covariance)
         if self.calibration is not None:
-            rest = self._residuals(found.value)
+            rest = self.residuals(found.value)
             vectors = np.concatenate([vectors, rest])
             middle = block(middle, np.diag(np.square(w) / self.n))
         if len(vectors) > k:
@@ -103,7 +103,7 @@ class GroupWeights:
         w = np.square(self.weights)
         if self.calibration is None:
             return np.asarray(w @ found)
-        return np.asarray(w @ found + (w / self.n) @ (self._residuals(first) * self._residuals(second)))
+        return np.asarray(w @ found + (w / self.n) @ (self.residuals(first) * self.residuals(second)))
 
     def _effective(self, n: Any) -> float:
         """Return the number of people who would tell as much without weights (Kish), from the numbers of answers of groups."""
@@ -118,7 +118,7 @@ class GroupWeights:
             return vectors.reshape(-1, k), block(*middle)
         return np.eye(k), np.einsum("gri,grs,gsj->ij", vectors, middle, vectors, optimize=True)
 
-    def _residuals(self, values: Floats) -> Floats:
+    def residuals(self, values: Floats) -> Floats:
         """Return what sums over margins do not explain of the values of groups, shape (groups, k)."""
         assert self.calibration is not None
         # Groups without a weight, as of a value that nobody in the population has, are no part of the fit.

@@ -13,8 +13,12 @@ from .._plots import caption, draw_intervals, largest, left_out, panels_of_rows,
 from .._table import Table, estimate_columns, html_table
 from .._warnings import warn
 from ..privacy import Guarantee
+from ..reports import Counts
 from ..results import Estimate, People, SmallSampleWarning
 from ._answers import Answer
+from ._group_weights import GroupWeights
+from ._publication import Publication
+from ._published_tables import PublishOptions, counts_of_tables, publish_all
 
 NO_ANSWERS = "no answers"  # instead of an estimate, where nobody was asked
 
@@ -46,10 +50,12 @@ class SurveyResult(Mapping[str, Answer]):
         n: int,
         guarantee: Guarantee,
         asked: Mapping[str, frozenset[str]] | None = None,
+        counts: tuple[Counts, GroupWeights | None] | None = None,
     ) -> None:
         self._answers = {name: answer._of_survey(guarantee) for name, answer in answers.items()}
         self.n, self.guarantee = n, guarantee
         self._asked = dict(asked or {})
+        self._counts = counts
 
     def __getitem__(self, name: str) -> Answer:
         if name not in self._answers:
@@ -67,7 +73,101 @@ class SurveyResult(Mapping[str, Answer]):
         answers = {
             name: answer._of_people(replace(people, asked=self._asked.get(name))) for name, answer in self.items()
         }
-        return SurveyResult(answers, self.n, self.guarantee, self._asked)
+        return SurveyResult(answers, self.n, self.guarantee, self._asked, self._counts)
+
+    def _of_counts(self, counts: Counts, weights: GroupWeights | None = None) -> SurveyResult:
+        """Return the result with the counts that it is made of, and the weights of their groups."""
+        return SurveyResult(self._answers, self.n, self.guarantee, self._asked, (counts_of_tables(counts), weights))
+
+    def publish(
+        self,
+        *,
+        round: int = 1,
+        suppress: float | None = 0.5,
+        people: int | None = None,
+        invited: int | None = None,
+        period: str | int | None = None,
+        confidence: float = 0.95,
+        title: str = "Results of the survey",
+    ) -> Publication:
+        """Return tables that can be published: no number is negative, and all tables add up.
+
+        Parameters
+        ----------
+        round : int, default 1
+            Base of the numbers of people, which are its multiples, such as 10.
+        suppress : float or None, default 0.5
+            Numbers whose standard error is larger than `suppress` times the number are suppressed; None for none. Their quality
+            is the reason: the reports are private, so that nobody is protected by suppression, and no other numbers are
+            suppressed to hide them.
+        people : int, optional
+            Number of people that the shares are multiplied by, such as those of the population; by default those who took part.
+        invited : int, optional
+            Number of people who were asked to take part, for the rate of response.
+        period : str or int, optional
+            Year, or other time, for the column "TIME_PERIOD".
+        confidence : float, default 0.95
+            Confidence level of the intervals, in (0, 1).
+        title : str, optional
+            Title of pages and files.
+
+        Returns
+        -------
+        publication : Publication
+            With "no answer" as one more label of optional questions, so that all tables are of the same people; those in which
+            only a `Cross` has a question; and means, of a `Cross` for each cell of its other questions. Its `quality` has for
+            each table the number of people, the rate of response, the number of answers, the share without an answer, how many
+            records were clipped where that is known, how many of its numbers are suppressed, the coverage of the limits in
+            simulated surveys, and the design effect: the variance, by that of a sample of as many people without privacy.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is out of range; if the result is not that of one survey or wave, its groups or their calibration.
+
+        Warns
+        -----
+        DoubtfulWarning
+            If questions are left out: `Pairs`, tables of several means or of more than 2,048 cells, and what has no weights.
+
+        Notes
+        -----
+        The tables are the nearest ones to the unbiased estimates among those without negative cells that agree with each
+        other, by weighted least squares with the covariance of the errors, which is known (a quadratic program). Estimates that
+        agree and are not negative do not change. Otherwise the numbers are biased, but nearer to the truth: those near 0 are
+        too large in the mean, and large ones of the same table too small. Standard errors are the roots of the mean squared error
+        in up to 400 simulated surveys of a population with the published numbers, which are projected as well. The limits are
+        those of the estimates that agree with each other but can be negative, which have no bias; they are cut at 0 and 1, and
+        contain the published number. For numbers near 0 they cover up to (1 + `confidence`) / 2.
+
+        Texts, distributions of numbers, options of `Several` and means that are sent as numbers have no such tables: they are
+        as in `table`, moved to the nearer end where they are out of range.
+
+        Numbers of people are rounded so that they still add up: the largest remainders of the cells of the finest table are
+        rounded up, and other tables are their sums; an integer program for several tables with common margins. O(c^3) time for
+        c cells of tables with common questions.
+
+        References
+        ----------
+        .. [1] L. H. Cox, "A constructive procedure for unbiased controlled rounding", JASA, 1987.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Survey, YesNo
+        >>> result = Survey({"smokes": YesNo()}, 4.0).run({"smokes": [True, False, False, False] * 500}, rng=1)
+        >>> table = result.publish(people=80_000, round=100).tables["smokes"]
+        >>> table["smokes"], sum(table["people"])
+        (['no', 'yes'], 80000)
+        """
+        if self._counts is None:
+            raise ValueError(
+                "the result must be that of one survey or wave, its groups or their calibration, to be published"
+            )
+        options = PublishOptions.of(
+            round=round, suppress=suppress, invited=invited, period=period, confidence=confidence, title=title
+        )
+        counts, weights = self._counts
+        return publish_all(counts, weights, self, people, options)
 
     def table(self, confidence: float = 0.95, simultaneous: bool = False) -> Table:
         """Return all numbers as a table with one row per number.

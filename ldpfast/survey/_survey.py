@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from .. import _check, _coins, _schema
 from .._described import from_dict as described
 from .._extras import optional
+from .._frames import group_columns
 from ..mechanisms import Mechanism
 from ..privacy import Guarantee, ReportLaw
-from ..reports import Aggregator, Counted, Label, Question
+from ..reports import Aggregator, Counted, Counts, GroupedResults, Label, Question
 from . import _answers_per_person, _survey_plan, _toml
 from ._answers_per_person import MechanismMaker
 from ._client import SurveyClient
 from ._client_table import check_optional, client_table
 from ._conclude import conclude
 from ._explanation import Explanation, StudyDetails, explain
+from ._group_weights import GroupWeights
 from ._ledger import Ledger
 from ._panel import Panel, Rounds, Series
+from ._publication import Publication
+from ._published_tables import PublishOptions, publish_groups
 from ._questions import ColumnQuestion, SurveyQuestion, declared
 from ._registry_entry import Deployment, registry_entry
 from ._result import SurveyResult
@@ -773,6 +777,20 @@ class Survey(Question[SurveyResult]):
     def _conclude(self, counted: Counted, *, pooled: bool = False) -> SurveyResult:
         """Return the answers to all questions; with `pooled`, each from all answers that hold it."""
         return conclude(self._recipe, counted, _check.flag("pooled", pooled))
+
+    def _result(self, counts: Counts, **options: Any) -> SurveyResult:
+        found: SurveyResult = super()._result(counts, **options)
+        return found._of_counts(counts)
+
+    def _publish_groups(self, results: GroupedResults, people: Any, **options: Any) -> Publication:
+        """Return the tables of `GroupedResults.publish`."""
+
+        def total(weights: GroupWeights) -> SurveyResult:
+            return conclude(self._recipe, Counted(counts.states, counts.n), False, weights)
+
+        counts = results.counts
+        by = ["group"] if results.by is None else group_columns(results.by)
+        return publish_groups(counts, by, results, total, people, PublishOptions.of(**options))
 
     # Identity ---------------------------------------------------------------------------------------------------------
 

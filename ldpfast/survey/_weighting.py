@@ -355,4 +355,5 @@ def _weighted(counts: Counts, weights: GroupWeights) -> SurveyResult:
     """Return the result of a survey with weights of the groups."""
     recipe = counts.recipe
     people = counts.people.on(recipe.occasion)
-    return conclude(recipe, Counted(counts.states, counts.n), False, weights)._of_people(people)
+    result = conclude(recipe, Counted(counts.states, counts.n), False, weights)._of_people(people)
+    return result._of_counts(counts, weights)

@@ -1,0 +1,208 @@
+"""Tables of a survey that can be published, with a report of their quality, in several forms of files."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._extras import optional
+from .._html_page import html_page, page_table, paragraph
+from .._table import Table, is_gap, printable
+
+SHEET_NAME = 31  # characters of the name of a sheet in Excel
+PERCENT = {"share", "low", "high", "no answer", "response", "expected coverage"}  # columns that Excel shows in percent
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """Tables that can be published, and their quality.
+
+    `survey.SurveyResult.publish` and `reports.GroupedResults.publish` make one.
+
+    Attributes
+    ----------
+    tables : dict of str to Table
+        One table for each question and `Cross`, by its name: the columns that divide people, the labels, "people" (multiples of
+        the base of `round`, which add up exactly), "share" of the group, "stderr", "low" and "high" of the share, and "n", the
+        number of answers. A mean and other statistics have "value" in the place of "people" and "share". NaN where a number is
+        suppressed. The rows of all groups together have "all" in the columns that divide people.
+    quality : Table
+        One row for each table; see `SurveyResult.publish`.
+    figures : Table
+        All numbers with the columns of SDMX-CSV, one row for each; see `to_frame`.
+    notes : tuple of str
+        How the numbers were made, and which are suppressed, for the readers of the tables.
+    title : str
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Choice, Cross, Survey, YesNo
+    >>> survey = Survey({"way": Choice(["foot", "car"]), "smoker": YesNo(), "both": Cross("way", "smoker")}, 4.0)
+    >>> people = {"way": ["foot", "car", "car"] * 1000, "smoker": [True, False, False] * 1000}
+    >>> publication = survey.run(people, rng=1).publish(people=60_000, round=100)
+    >>> list(publication.tables), sum(publication.tables["way"]["people"])
+    (['way', 'smoker', 'both'], 60000)
+    >>> rows = dict(zip(publication.tables["both"]["way"], publication.tables["both"]["people"]))
+    """
+
+    tables: Mapping[str, Table]
+    quality: Table
+    figures: Table
+    notes: tuple[str, ...]
+    title: str
+
+    def to_frame(self) -> Any:
+        """Return all numbers as a pandas DataFrame with the columns of SDMX-CSV 2.0, one row for each.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            "STRUCTURE", "STRUCTURE_ID" and "ACTION"; "TABLE"; the dimensions, which are the columns that divide people and the
+            questions, with "_T" for all together; "UNIT_MEASURE" ("PS" for people); "TIME_PERIOD"; "OBS_VALUE", with "STDERR",
+            "LOWER" and "UPPER" in its unit; "SHARE" of the group; "ANSWERS", the number of answers; "OBS_STATUS" ("A", or "Q"
+            for suppressed) and "CONF_STATUS" ("F", free: the numbers are private).
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        return self.figures.to_frame()
+
+    def to_csv(self, folder: str | Path) -> None:
+        """Write the tables as CSV into a folder: one file for each, "quality.csv", "figures.csv" as SDMX-CSV, and "notes.txt".
+
+        Suppressed numbers are empty. Existing files with these names are replaced.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Is made if it does not exist.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in self._named(["notes"], _file_name).items():
+            (folder / f"{name}.csv").write_text(table._csv(), encoding="utf-8", newline="")
+        (folder / "notes.txt").write_text("\n".join([self.title, *self.notes, ""]), encoding="utf-8")
+
+    def to_excel(self, path: str | Path) -> None:
+        """Write the tables as an Excel file: sheets with the notes, the quality, all figures, and one for each table.
+
+        Texts are never formulas.
+
+        Parameters
+        ----------
+        path : str or Path
+            Name of the file, with the suffix ".xlsx". An existing one is replaced.
+
+        Raises
+        ------
+        ImportError
+            If openpyxl is not installed (extra "publish").
+        ValueError
+            If the suffix is another one.
+        """
+        if Path(path).suffix.lower() != ".xlsx":
+            raise ValueError(f"path must be the name of a file with the suffix .xlsx, got {str(path)!r}")
+        book = optional("openpyxl", "publish").Workbook()
+        sheet = book.active
+        sheet.title = "About"
+        for row, text in enumerate([self.title, *self.notes], 1):
+            _write(sheet, row, 1, text)
+        for name, table in self._named(["About", "History"], _sheet_name).items():
+            _write_table(book.create_sheet(name), table)
+        book.save(path)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the tables as one page of HTML without external resources.
+
+        Parameters
+        ----------
+        path : str or Path
+            Name of the file. An existing one is replaced.
+        """
+        Path(path).write_text(self._page(), encoding="utf-8")
+
+    def _named(self, taken: Sequence[str], shortened: Callable[[str, int], str]) -> dict[str, Table]:
+        """Return all tables by different names, which a function makes of a name and a number; first quality and figures."""
+        found = {"quality": self.quality, "figures": self.figures}
+        used = {name.lower() for name in (*taken, *found)}
+        for name, table in self.tables.items():
+            short = next(
+                short for number in itertools.count(1) if (short := shortened(name, number)).lower() not in used
+            )
+            used.add(short.lower())
+            found[short] = table
+        return found
+
+    def _page(self) -> str:
+        parts = ["<h2>Quality</h2>", _html(self.quality), *map(paragraph, self.notes)]
+        for name, table in self.tables.items():
+            parts += [f"<h2>{html.escape(name)}</h2>", _html(table)]
+        return html_page(self.title, parts)
+
+    def __repr__(self) -> str:
+        parts = [f"{name}\n{table!r}" for name, table in self.tables.items()]
+        return "\n\n".join([self.title, *parts, f"quality\n{self.quality!r}"])
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<h4>{html.escape(name)}</h4>{table._repr_html_()}" for name, table in self.tables.items())
+
+
+def _shown(name: str, value: Any) -> str:
+    """Return a cell of a page: a dash where there is no number."""
+    if is_gap(value):
+        return "\N{EN DASH}"
+    if isinstance(value, float):
+        return f"{100 * value:.1f} %" if name in PERCENT else f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else printable(str(value))
+
+
+def _html(table: Table) -> str:
+    left = {name for name, values in table.columns.items() if any(isinstance(value, str) for value in values)}
+    columns = {name: [_shown(name, value) for value in values] for name, values in table.columns.items()}
+    return page_table(columns, left)
+
+
+def _file_name(name: str, number: int) -> str:
+    """Return a name for a file, of letters, digits and hyphens; with a number that is not 1."""
+    short = re.sub(r"[^\w]+", "-", name).strip("-").lower()[:80] or "table"
+    return short if number == 1 else f"{short}-{number}"
+
+
+def _sheet_name(name: str, number: int) -> str:
+    """Return a name that a sheet can have; with a number that is not 1."""
+    ending = "" if number == 1 else f" {number}"
+    short = re.sub(r"[\[\]:*?/\\']", " ", printable(name)).strip() or "table"
+    return short[: SHEET_NAME - len(ending)].strip() + ending
+
+
+def _write(sheet: Any, row: int, column: int, value: Any) -> None:
+    """Write a cell; a text is a text, also if it begins like a formula."""
+    cell = sheet.cell(row, column)
+    if isinstance(value, str):
+        cell.value = printable(value)
+        cell.data_type = "s"
+    elif not is_gap(value):
+        cell.value = value
+
+
+def _write_table(sheet: Any, table: Table) -> None:
+    styles = optional("openpyxl.styles", "publish")
+    for column, (name, values) in enumerate(table.columns.items(), 1):
+        _write(sheet, 1, column, name)
+        sheet.cell(1, column).font = styles.Font(bold=True)
+        for row, value in enumerate(values, 2):
+            _write(sheet, row, column, value)
+            if isinstance(value, float) and name in PERCENT:
+                sheet.cell(row, column).number_format = "0.0%"
+            elif isinstance(value, int):
+                sheet.cell(row, column).number_format = "#,##0"
+        widest = max([len(name), *(len(str(value)) for value in values if isinstance(value, str))])
+        sheet.column_dimensions[sheet.cell(1, column).column_letter].width = min(40, max(10, widest + 2))
+    sheet.freeze_panes = "A2"
