@@ -14,19 +14,19 @@ from .._typing import Floats
 from ._columns import QuestionColumn
 from ._joint_shares import JointShares
 from ._pair_tables import as_covariance
-from ._projection import QUICK, Fit
+from ._projection import TableFit
 from ._shares import Shares
 from ._weighted_sums import Cells
 
 # Simulated surveys: at most, and at least with large tables, whose numbers are at most so many.
 MOST_DRAWS = 400
-FEWEST_DRAWS = 100
-MAX_NUMBERS = 2_000_000
+FEWEST_DRAWS = 50
+MAX_NUMBERS = 500_000
 SEED = 20_030  # of the simulation: equal counts have equal tables
 
 
 @dataclass(frozen=True)
-class Numbers:
+class TableNumbers:
     """Numbers of a table with their errors, shape (groups, numbers).
 
     Attributes
@@ -50,7 +50,7 @@ class AgreeingTables:
     Attributes
     ----------
     joint : JointShares
-    fit : Fit
+    fit : TableFit
         Consistent tables with negative cells, by least squares.
     coordinates : ndarray, shape (groups, coordinates, 1)
         The nearest tables without negative cells.
@@ -61,7 +61,7 @@ class AgreeingTables:
     """
 
     joint: JointShares
-    fit: Fit
+    fit: TableFit
     coordinates: Floats
     free: Floats
     drawn: Floats
@@ -82,7 +82,7 @@ class AgreeingTables:
         fit = linked.tables().fit(value, covariance, joint.weighed(covariance), linked.design())
         found = fit.nearest(fit.coordinates)
         free = fit.drawn(found, np.random.default_rng(SEED), draws_of(linked.cells))
-        return cls(joint, fit, found, free, fit.nearest(free, tolerance=QUICK), exact)
+        return cls(joint, fit, found, free, fit.nearest(free, tolerance=fit.quick), exact)
 
     def of_groups(self, shares: Floats, exact: Shares | None) -> AgreeingTables:
         """Return the tables of groups with the given shares of people, whose sum is the table of all.
@@ -94,8 +94,8 @@ class AgreeingTables:
         fit = linked.tables().fit(joint.value, joint.covariance, joint.weighed(joint.covariance), linked.design())
         found = fit.nearest(fit.coordinates, shares, self.coordinates[0])
         free = fit.drawn(found, np.random.default_rng(SEED), draws_of(linked.cells * len(shares)))
-        totals = self.fit.nearest(np.tensordot(shares, free, 1)[np.newaxis])[0]
-        drawn = fit.nearest(free, shares, totals, QUICK)
+        totals = self.fit.nearest(np.tensordot(shares, free, 1)[np.newaxis], tolerance=fit.quick / 10)[0]
+        drawn = fit.nearest(free, shares, totals, fit.quick)
         return AgreeingTables(joint, fit, found, free, drawn, exact)
 
     @cached_property
@@ -103,7 +103,7 @@ class AgreeingTables:
         """Cells of all tables, shape (groups, cells)."""
         return np.maximum(self.fit.tables.cells(self.coordinates)[..., 0], 0.0)
 
-    def shares(self, parts: Sequence[str], confidence: float) -> Numbers:
+    def shares(self, parts: Sequence[str], confidence: float) -> TableNumbers:
         """Return the shares of the cells of a table of some questions.
 
         The standard error is the root of the mean squared error in simulated surveys: that of the known variance before the
@@ -131,9 +131,9 @@ class AgreeingTables:
         inside = (below <= value[..., np.newaxis] + 1e-9) & (value[..., np.newaxis] <= above + 1e-9)
         error = np.sqrt(np.maximum(variance, 0.0) * np.nan_to_num(change, nan=1.0))
         low, high = np.minimum(np.clip(low, 0, 1), value), np.maximum(np.clip(high, 0, 1), value)
-        return Numbers(value, error, low, high, inside.mean(axis=-1))
+        return TableNumbers(value, error, low, high, inside.mean(axis=-1))
 
-    def means(self, parts: Sequence[str], axis: int, column: QuestionColumn, confidence: float) -> Numbers:
+    def means(self, parts: Sequence[str], axis: int, column: QuestionColumn, confidence: float) -> TableNumbers:
         """Return the mean of one of the questions of a table, among those who answered it, in each cell of the others.
 
         Limits are those of `CrossAnswer.given`, for the consistent estimates before the projection.
@@ -153,11 +153,11 @@ class AgreeingTables:
         basis = design @ self.fit.tables.basis
         value = of_cells(self.cells @ design.T)
         center, guarantee = self.fit.cells @ design.T, self.joint.shares[0].guarantee
-        errors, lows, highs = [], [], []
+        people = max(1, int(self.joint.n.sum()))
+        errors, lows = [], []
+        highs = []
         for shares, covariance in zip(center, basis @ self.fit.covariance @ basis.T, strict=True):
-            found = Shares(shares, max(1, int(self.joint.n.sum())), as_covariance(covariance), guarantee).ratio(
-                sums, given
-            )
+            found = Shares(shares, people, as_covariance(covariance), guarantee).ratio(sums, given)
             low, high = found.interval(confidence)
             errors.append(np.ravel(found.stderr))
             lows.append(np.ravel(np.clip(low, *column.range)))
@@ -166,7 +166,7 @@ class AgreeingTables:
         moved = np.nan_to_num(drawn - value[:, np.newaxis])
         is_moved = not np.array_equal(self.drawn, self.free)
         error = np.sqrt(np.mean(np.square(moved), axis=1)) if is_moved else np.array(errors)
-        return Numbers(value, error, np.fmin(lows, value), np.fmax(highs, value))
+        return TableNumbers(value, error, np.fmin(lows, value), np.fmax(highs, value))
 
 
 def draws_of(cells: int) -> int:

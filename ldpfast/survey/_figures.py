@@ -119,7 +119,10 @@ def tables_of(figures: Sequence[Figure], by: Sequence[str]) -> dict[str, Table]:
         for column, question in zip(labels, own[0].labels, strict=True):
             columns[column] = [figure.labels[question] for figure in own]
         numbers = [figure.numbers() for figure in own]
-        tables[name] = Table({**columns, **{key: [one[key] for one in numbers] for key in numbers[0]}})
+        used = [
+            key for key in NUMBERS if any(key in one for one in numbers)
+        ]  # people, a share and a mean can be in one table
+        tables[name] = Table({**columns, **{key: [one.get(key, math.nan) for one in numbers] for key in used}})
     return tables
 
 

@@ -17,7 +17,7 @@ FLOOR = 1e-9  # smallest variance of a direction, as a part of the largest one
 RELAXED = 1.6  # of the steps of the projection; between 1 and 2
 MAX_STEPS = 20_000
 EXACT = 1e-10  # largest negative share that is set to 0
-QUICK = 1e-6  # the same in simulations
+QUICK = 2e-3  # the same in simulations, in standard errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Tables:
         """Return the cells of tables, shape (..., cells, draws), from coordinates of shape (..., coordinates, draws)."""
         return np.asarray(self.start[:, np.newaxis] + self.basis @ coordinates)
 
-    def fit(self, value: Floats, covariance: Floats, weighed: Floats, design: Floats) -> Fit:
+    def fit(self, value: Floats, covariance: Floats, weighed: Floats, design: Floats) -> TableFit:
         """Return the tables that agree best with estimates of sums of their cells (generalized least squares).
 
         Parameters
@@ -63,11 +63,11 @@ class Tables:
         curvature = slope.T @ weights @ slope
         gain = np.linalg.solve(curvature, slope.T @ weights)
         rest = (value - design @ self.start)[..., np.newaxis]
-        return Fit(self, gain @ rest, gain @ covariance @ gain.swapaxes(-1, -2), curvature)
+        return TableFit(self, gain @ rest, gain @ covariance @ gain.swapaxes(-1, -2), curvature)
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class TableFit:
     """Tables that agree best with estimates, with negative cells.
 
     Attributes
@@ -89,6 +89,12 @@ class Fit:
     def cells(self) -> Floats:
         """Cells of all groups, shape (groups, cells)."""
         return self.tables.cells(self.coordinates)[..., 0]
+
+    @property
+    def quick(self) -> float:
+        """Tolerance of the projection of simulated surveys."""
+        sizes = np.trace(self.covariance, axis1=-2, axis2=-1)  # the basis is orthonormal
+        return max(EXACT, QUICK * float(np.sqrt(sizes.min() / len(self.tables.basis))))
 
     def drawn(self, around: Floats, generator: np.random.Generator, draws: int) -> Floats:
         """Return coordinates with normal errors of the known covariance, shape (groups, coordinates, draws)."""
@@ -122,8 +128,15 @@ class Fit:
         satisfies the equations.
         """
         cells = self.tables.cells(coordinates)
-        if shares is None and cells.min(initial=0.0) >= 0:
-            return coordinates
+        right = cells.min(axis=(0, 1), initial=0.0) >= 0
+        if shares is not None and total is not None:
+            right &= np.abs(np.tensordot(shares, coordinates, 1) - total).max(axis=0, initial=0.0) <= tolerance
+        if right.any():  # these draws stay as they are
+            found = coordinates.copy()
+            if not right.all():
+                rest = coordinates[..., ~right]
+                found[..., ~right] = self.nearest(rest, shares, None if total is None else total[:, ~right], tolerance)
+            return found
         basis, start = self.tables.basis, self.tables.start[:, np.newaxis]
         size = np.linalg.eigvalsh(self.curvature)
         price = np.sqrt(size[:, 0] * size[:, -1])[:, np.newaxis, np.newaxis]

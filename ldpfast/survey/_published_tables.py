@@ -18,7 +18,7 @@ from .._typing import Floats
 from .._warnings import warn
 from ..reports import Counted, Counts
 from ..results import DoubtfulWarning, Estimate
-from ._agreeing_tables import AgreeingTables, Numbers
+from ._agreeing_tables import AgreeingTables, TableNumbers
 from ._answers import NO_ANSWER, Answer
 from ._calibration import Calibration
 from ._figures import PEOPLE, Figure, frame_of, tables_of
@@ -100,6 +100,7 @@ class PublishedSurvey:
     def publication(self) -> Publication:
         """Return the tables, with their quality."""
         layout, options = self.layout, self.options
+        # First the tables of shares, of all questions that must agree at a time; then everything else, and what is left out.
         linked, large = Linked.of(layout)
         by_name: dict[str, list[Figure]] = {}
         quality: dict[str, tuple[float, float]] = {}
@@ -230,7 +231,7 @@ class PublishedSurvey:
         self,
         name: str,
         parts: Sequence[str],
-        numbers: Numbers,
+        numbers: TableNumbers,
         groups: list[tuple[Any, ...]],
         people: Floats,
         n: Any,
@@ -254,7 +255,8 @@ class PublishedSurvey:
                 share = count / (base * int(whole[g].sum()))
                 if base > 1:
                     step = base / size
-                    error, low, high = math.hypot(error, step / math.sqrt(ROUNDING)), low - step / 2, high + step / 2
+                    error = math.hypot(error, step / math.sqrt(ROUNDING))
+                    low, high = low - step / 2, high + step / 2
                 low, high = max(0.0, min(low, share)), min(1.0, max(high, share))
                 yield Figure(name, group, named, PEOPLE, share, error, low, high, count, float(size), int(n[g]))
 
@@ -351,7 +353,7 @@ def _calibration_of(counts: Counts, people: Floats) -> Calibration | None:
     )
 
 
-def _design_effect(numbers: Numbers, n: int) -> float:
+def _design_effect(numbers: TableNumbers, n: int) -> float:
     """Return the variance of shares, by that of a sample of as many people who answer all questions without privacy."""
     simple = float(np.sum(numbers.value * (1 - numbers.value))) / n
     return float(np.sum(np.square(numbers.stderr))) / simple if simple else math.nan

@@ -254,6 +254,7 @@ def instances() -> list[Any]:
         *(results.MatrixDebiasing(np.eye(2)), results.NumberDebiasing(np.arange(2.0))),
         results.Binomial(np.array([3, 4]), 10, results.Debiasing(-1.0, 2.0)),
         results.BoundedSum(0.1, 0.2),
+        found.publish(title="<b>"),
         *(asked, found, *found.values(), found.table(), asked.plan(100, compare=True), asked.aggregator()),
         asked.explain(holder="The clinic"),
         *asked.questions.values(),
