@@ -111,6 +111,7 @@ def test_all_results_have_tables():
         designs.DesignReport,
         privacy.Channel,
         survey.SurveyPlan,
+        survey.Publication,
         survey.SurveyComparison,
         survey.SurveyResult,
         survey.Table,

@@ -171,7 +171,7 @@ class GroupedResults(Mapping[Any, Any]):
         *,
         round: int = 1,
         suppress: float | None = 0.5,
-        people: Any = None,
+        population: Any = None,
         invited: int | None = None,
         period: str | int | None = None,
         confidence: float = 0.95,
@@ -181,9 +181,9 @@ class GroupedResults(Mapping[Any, Any]):
 
         Parameters
         ----------
-        people : mapping or series of pandas by group, or int, optional
-            Number of people of each group that its shares are multiplied by, or of all groups together, whose sizes are then
-            those of the survey; by default the people who took part.
+        population : mapping or series of pandas by group, or int, optional
+            Number of people of each group in the population, which its shares are multiplied by; or of all groups together,
+            whose proportions are then those of the survey; by default the people who took part.
         round, suppress, invited, period, confidence, title
             As for `survey.SurveyResult.publish`.
 
@@ -216,7 +216,7 @@ class GroupedResults(Mapping[Any, Any]):
             raise TypeError(f"results must be those of a survey, got those of a {type(self._counts.question).__name__}")
         return publish(
             self,
-            people,
+            population,
             round=round,
             suppress=suppress,
             invited=invited,

@@ -21,7 +21,7 @@ from ._weighted_sums import Cells
 # Simulated surveys: at most, and at least with large tables, whose numbers are at most so many.
 MOST_DRAWS = 400
 FEWEST_DRAWS = 50
-MAX_NUMBERS = 500_000
+MAX_NUMBERS = 150_000
 SEED = 20_030  # of the simulation: equal counts have equal tables
 
 

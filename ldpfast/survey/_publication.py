@@ -44,10 +44,9 @@ class Publication:
     >>> from ldpfast.survey import Choice, Cross, Survey, YesNo
     >>> survey = Survey({"way": Choice(["foot", "car"]), "smoker": YesNo(), "both": Cross("way", "smoker")}, 4.0)
     >>> people = {"way": ["foot", "car", "car"] * 1000, "smoker": [True, False, False] * 1000}
-    >>> publication = survey.run(people, rng=1).publish(people=60_000, round=100)
+    >>> publication = survey.run(people, rng=1).publish(population=60_000, round=100)
     >>> list(publication.tables), sum(publication.tables["way"]["people"])
     (['way', 'smoker', 'both'], 60000)
-    >>> rows = dict(zip(publication.tables["both"]["way"], publication.tables["both"]["people"]))
     """
 
     tables: Mapping[str, Table]
@@ -148,10 +147,10 @@ class Publication:
 
     def __repr__(self) -> str:
         parts = [f"{name}\n{table!r}" for name, table in self.tables.items()]
-        return "\n\n".join([self.title, *parts, f"quality\n{self.quality!r}"])
+        return "\n\n".join([f"Publication: {self.title}", *parts, f"quality\n{self.quality!r}"])
 
     def _repr_html_(self) -> str:
-        return "".join(f"<h4>{html.escape(name)}</h4>{table._repr_html_()}" for name, table in self.tables.items())
+        return self.quality._html(self.title)
 
 
 def _shown(name: str, value: Any) -> str:

@@ -328,18 +328,18 @@ def _weighted(joint: JointShares, weights: Sequence[GroupWeights]) -> tuple[Floa
     return value[np.newaxis], covariance[np.newaxis]
 
 
-def _sizes_of(counts: Counts, names: list[Any], people: Any) -> Floats:
+def _sizes_of(counts: Counts, names: list[Any], population: Any) -> Floats:
     """Return the number of people of each group: those who took part, a total in their proportion, or given numbers."""
     own = np.asarray(counts.n, np.float64)
-    if people is None:
+    if population is None:
         return own
-    if isinstance(people, int | np.integer):
-        return np.asarray(own * (_check.integer("people", people, 1) / own.sum()))
-    if numbers_by_label("people", people) is None:
-        raise TypeError(f"people must be a whole number, or numbers by group, got {type(people).__name__}")
-    sizes = _check.numbers("people", in_order("people", people, [[name] for name in names]))
+    if isinstance(population, int | np.integer):
+        return np.asarray(own * (_check.integer("population", population, 1) / own.sum()))
+    if numbers_by_label("population", population) is None:
+        raise TypeError(f"population must be a whole number, or numbers by group, got {type(population).__name__}")
+    sizes = _check.numbers("people", in_order("population", population, [[name] for name in names]))
     if (sizes < 1).any():
-        raise ValueError(f"people must be at least 1 for each group, got {sizes.min():g}")
+        raise ValueError(f"population must be at least 1 for each group, got {sizes.min():g}")
     return sizes
 
 
@@ -436,10 +436,14 @@ def counts_of_tables(counts: Counts) -> Counts:
 
 
 def publish_all(
-    counts: Counts, weights: GroupWeights | None, answers: Mapping[str, Answer], people: Any, options: PublishOptions
+    counts: Counts,
+    weights: GroupWeights | None,
+    answers: Mapping[str, Answer],
+    population: Any,
+    options: PublishOptions,
 ) -> Publication:
     """Return the publication of the result of all people."""
-    total = int(counts.n.sum()) if people is None else _check.integer("people", people, 1)
+    total = int(counts.n.sum()) if population is None else _check.integer("population", population, 1)
     return PublishedSurvey(counts, [], [], weights, {(): answers}, np.array([float(total)]), options).publication()
 
 
@@ -448,12 +452,12 @@ def publish_groups(
     by: Sequence[str],
     results: Mapping[Any, Mapping[str, Answer]],
     total: Any,
-    people: Any,
+    population: Any,
     options: PublishOptions,
 ) -> Publication:
     """Return the publication of the results of groups; `total` is a function of weights that returns the answers of all."""
     names = list(results)
-    sizes = _sizes_of(counts, names, people)
+    sizes = _sizes_of(counts, names, population)
     groups = [name if len(by) > 1 else (name,) for name in names]
     answers: dict[tuple[Any, ...], Mapping[str, Answer]] = {}
     pairs = zip(counts.recipe.items, counts.recipe.mechanisms, strict=True)

@@ -84,7 +84,7 @@ class SurveyResult(Mapping[str, Answer]):
         *,
         round: int = 1,
         suppress: float | None = 0.5,
-        people: int | None = None,
+        population: int | None = None,
         invited: int | None = None,
         period: str | int | None = None,
         confidence: float = 0.95,
@@ -100,8 +100,8 @@ class SurveyResult(Mapping[str, Answer]):
             Numbers whose standard error is larger than `suppress` times the number are suppressed; None for none. Their quality
             is the reason: the reports are private, so that nobody is protected by suppression, and no other numbers are
             suppressed to hide them.
-        people : int, optional
-            Number of people that the shares are multiplied by, such as those of the population; by default those who took part.
+        population : int, optional
+            Number of people of the population, which the shares are multiplied by; by default those who took part.
         invited : int, optional
             Number of people who were asked to take part, for the rate of response.
         period : str or int, optional
@@ -118,7 +118,8 @@ class SurveyResult(Mapping[str, Answer]):
             only a `Cross` has a question; and means, of a `Cross` for each cell of its other questions. Its `quality` has for
             each table the number of people, the rate of response, the number of answers, the share without an answer, how many
             records were clipped where that is known, how many of its numbers are suppressed, the coverage of the limits in
-            simulated surveys, and the design effect: the variance, by that of a sample of as many people without privacy.
+            simulated surveys, and the design effect: the variance, by that of a sample of as many people without privacy; both
+            for shares.
 
         Raises
         ------
@@ -133,12 +134,12 @@ class SurveyResult(Mapping[str, Answer]):
         Notes
         -----
         The tables are the nearest ones to the unbiased estimates among those without negative cells that agree with each
-        other, by weighted least squares with the covariance of the errors, which is known (a quadratic program). Estimates that
-        agree and are not negative do not change. Otherwise the numbers are biased, but nearer to the truth: those near 0 are
-        too large in the mean, and large ones of the same table too small. Standard errors are the roots of the mean squared error
-        in up to 400 simulated surveys of a population with the published numbers, which are projected as well. The limits are
-        those of the estimates that agree with each other but can be negative, which have no bias; they are cut at 0 and 1, and
-        contain the published number. For numbers near 0 they cover up to (1 + `confidence`) / 2.
+        other, by weighted least squares with the covariance of the errors, which is known (a quadratic program). Estimates
+        that agree and are not negative do not change. Otherwise the numbers are biased, but nearer to the truth: those near 0
+        are too large in the mean, and large ones of the same table too small. Standard errors are the roots of the mean squared
+        error in 50 to 400 simulated surveys of a population with the published numbers, which are projected as well. The limits
+        are those of the estimates that agree with each other but can be negative, which have no bias; they are cut at 0 and 1,
+        and contain the published number. For numbers near 0 they cover up to (1 + `confidence`) / 2.
 
         Texts, distributions of numbers, options of `Several` and means that are sent as numbers have no such tables: they are
         as in `table`, moved to the nearer end where they are out of range.
@@ -155,7 +156,7 @@ class SurveyResult(Mapping[str, Answer]):
         --------
         >>> from ldpfast.survey import Survey, YesNo
         >>> result = Survey({"smokes": YesNo()}, 4.0).run({"smokes": [True, False, False, False] * 500}, rng=1)
-        >>> table = result.publish(people=80_000, round=100).tables["smokes"]
+        >>> table = result.publish(population=80_000, round=100).tables["smokes"]
         >>> table["smokes"], sum(table["people"])
         (['no', 'yes'], 80000)
         """
@@ -167,7 +168,7 @@ class SurveyResult(Mapping[str, Answer]):
             round=round, suppress=suppress, invited=invited, period=period, confidence=confidence, title=title
         )
         counts, weights = self._counts
-        return publish_all(counts, weights, self, people, options)
+        return publish_all(counts, weights, self, population, options)
 
     def table(self, confidence: float = 0.95, simultaneous: bool = False) -> Table:
         """Return all numbers as a table with one row per number.

@@ -782,7 +782,7 @@ class Survey(Question[SurveyResult]):
         found: SurveyResult = super()._result(counts, **options)
         return found._of_counts(counts)
 
-    def _publish_groups(self, results: GroupedResults, people: Any, **options: Any) -> Publication:
+    def _publish_groups(self, results: GroupedResults, population: Any, **options: Any) -> Publication:
         """Return the tables of `GroupedResults.publish`."""
 
         def total(weights: GroupWeights) -> SurveyResult:
@@ -790,7 +790,7 @@ class Survey(Question[SurveyResult]):
 
         counts = results.counts
         by = ["group"] if results.by is None else group_columns(results.by)
-        return publish_groups(counts, by, results, total, people, PublishOptions.of(**options))
+        return publish_groups(counts, by, results, total, population, PublishOptions.of(**options))
 
     # Identity ---------------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ def test_a_table_is_the_nearest_one_without_negative_cells():
     answer = result["x"]
     assert answer.value.min() < 0
     expected = nearest(answer.value, answer.covariance, np.eye(6), np.ones((1, 6)), np.ones(1))
-    found = column(result.publish(people=MANY, suppress=None), "x", "share")
+    found = column(result.publish(population=MANY, suppress=None), "x", "share")
     assert found == pytest.approx(expected, abs=2e-6)
     assert (found == 0).any()
     assert np.abs(found - np.maximum(answer.value, 0) / np.maximum(answer.value, 0).sum()).max() > 0.01  # no cutting
@@ -72,7 +72,7 @@ def test_linked_tables_are_the_nearest_ones_to_all_estimates():
     equations = np.concatenate([[1.0 * first, 1.0 * ~first], ab.sum(0) - bc.sum(1)])
     found = nearest(values, blocks, design, equations, np.array([1.0, 1.0, 0.0, 0.0]))
     assert (found == 0).any()
-    publication = result.publish(people=MANY, suppress=None)
+    publication = result.publish(population=MANY, suppress=None)
     assert column(publication, "ab", "share") == pytest.approx(found[:6], abs=1e-5)
     assert column(publication, "bc", "share") == pytest.approx(found[6:], abs=1e-5)
 
@@ -80,7 +80,7 @@ def test_linked_tables_are_the_nearest_ones_to_all_estimates():
 def test_estimates_that_agree_are_published_as_they_are():
     survey = Survey({"way": Choice(WAYS), "smoker": YesNo()}, 4.0)
     result = survey.run(people_of(20_000, ways=(0.2, 0.3, 0.5)), rng=1)
-    publication = result.publish(people=MANY)
+    publication = result.publish(population=MANY)
     assert column(publication, "way", "share") == pytest.approx(result["way"].value, abs=1e-9)
     for key, expected in zip(("stderr", "low", "high"), (result["way"].stderr, *result["way"].interval()), strict=True):
         assert column(publication, "way", key) == pytest.approx(expected, abs=1e-6)
@@ -109,7 +109,7 @@ def sums(frame, names, kept):
 QUESTIONS = ["way", "smoker", "owner"]
 
 
-@each("options", [{}, {"round": 7}, {"people": 123_457, "round": 10}])
+@each("options", [{}, {"round": 7}, {"population": 123_457, "round": 10}])
 def test_groups_crosses_and_margins_add_up_exactly(options):
     results = Survey(LINKED, 2.0).run(people_of(4000), by="region", rng=3)
     frame = results.publish(suppress=None, **options).to_frame()
@@ -134,7 +134,7 @@ def test_numbers_of_three_tables_with_common_margins_are_whole():
     survey = Survey({**asked, **{"".join(pair): Cross(*pair) for pair in pairs}}, 3.0)
     rng = np.random.default_rng(1)
     people = {name: rng.choice(list(question.categories), 900) for name, question in asked.items()}
-    publication = survey.run(people, rng=1).publish(suppress=None, people=97)
+    publication = survey.run(people, rng=1).publish(suppress=None, population=97)
     tables = {pair: column(publication, "".join(pair), "people").reshape(3, 3) for pair in pairs}
     for pair, table in tables.items():
         assert table.sum() == 97
@@ -142,17 +142,17 @@ def test_numbers_of_three_tables_with_common_margins_are_whole():
         assert (table == table.astype(int)).all()
         for axis, name in enumerate(pair):
             assert np.array_equal(table.sum(axis=1 - axis), column(publication, name, "people"))
-        exact = column(survey.run(people, rng=1).publish(suppress=None, people=MANY), "".join(pair), "share").reshape(
-            3, 3
-        )
+        exact = column(
+            survey.run(people, rng=1).publish(suppress=None, population=MANY), "".join(pair), "share"
+        ).reshape(3, 3)
         assert np.abs(table - 97 * exact).max() < 2
 
 
 def test_largest_remainders_are_rounded_up():
     survey = Survey({"x": Choice(list("abc"))}, 8.0)
     result = survey.run({"x": ["a"] * 5000 + ["b"] * 3000 + ["c"] * 2000}, rng=1)
-    exact = column(result.publish(people=MANY), "x", "share") * 7
-    found = column(result.publish(people=7), "x", "people")
+    exact = column(result.publish(population=MANY), "x", "share") * 7
+    found = column(result.publish(population=7), "x", "people")
     up = np.argsort(-(exact % 1))[: 7 - int(np.floor(exact).sum())]
     expected = np.floor(exact)
     expected[up] += 1
@@ -187,11 +187,11 @@ def test_rare_answers_of_small_groups_do_not_add_up_to_too_many():
 def test_sizes_of_groups_are_matched_by_label():
     results = Survey({"smoker": YesNo()}, 4.0).run(people_of(3000), by="region", rng=1)
     sizes = {"W": 1000, "N": 7000, "S": 2000}
-    frame = results.publish(people=sizes, suppress=None).to_frame()
+    frame = results.publish(population=sizes, suppress=None).to_frame()
     assert frame.groupby("region")["OBS_VALUE"].sum().to_dict() == {**sizes, "_T": 10_000}
     given = [pd.Series(sizes), pd.Series(sizes)[["N", "W", "S"]]]
-    assert all(results.publish(people=one, suppress=None).to_frame().equals(frame) for one in given)
-    assert results.publish(people=9000, suppress=None).to_frame().query("region == '_T'")["OBS_VALUE"].sum() == 9000
+    assert all(results.publish(population=one, suppress=None).to_frame().equals(frame) for one in given)
+    assert results.publish(population=9000, suppress=None).to_frame().query("region == '_T'")["OBS_VALUE"].sum() == 9000
 
 
 def test_groups_of_several_columns_have_a_column_each():
@@ -308,7 +308,7 @@ def test_calibrated_tables_have_the_calibrated_estimates():
         people_of(9000, ways=(0.2, 0.3, 0.5)), by="region", rng=1
     )
     weighted = calibrate(results, {"region": {"N": 0.2, "S": 0.3, "W": 0.5}})
-    publication = weighted.publish(people=MANY)
+    publication = weighted.publish(population=MANY)
     assert column(publication, "way", "share") == pytest.approx(weighted["way"].value, abs=1e-9)
     assert column(publication, "way", "stderr") == pytest.approx(weighted["way"].stderr, rel=1e-6)
 
@@ -330,12 +330,12 @@ def test_mistakes():
     ):
         pool(waves).publish()
     plain = Survey({"smoker": YesNo()}, 2.0).run({"smoker": [True] * 400, "by": ["a", "b"] * 200}, by="by", rng=1)
-    with raises(TypeError, "people must be a whole number, or numbers by group, got list"):
-        plain.publish(people=[200, 200])
+    with raises(TypeError, "population must be a whole number, or numbers by group, got list"):
+        plain.publish(population=[200, 200])
     with raises(
-        ValueError, "people must have the labels 'a', 'b', or be an array in their order; label 0 is another one"
+        ValueError, "population must have the labels 'a', 'b', or be an array in their order; label 0 is another one"
     ):
-        plain.publish(people={"c": 1, "a": 1})
+        plain.publish(population={"c": 1, "a": 1})
     with raises(ValueError, "round must be at most the number of people of each group, got 1000"):
         plain.publish(round=1000)
     with raises(TypeError, "round must be an integer, got float"):
