@@ -113,7 +113,7 @@ class AgreeingTables:
         design = self.joint.linked.sums(parts)
         value = self.cells @ design.T
         basis = design @ self.fit.tables.basis
-        variance = np.einsum("ka,gab,kb->gk", basis, self.fit.covariance, basis)
+        variance = ((basis @ self.fit.covariance) * basis).sum(axis=-1)
         free, drawn = basis @ (self.free - self.coordinates), basis @ (self.drawn - self.coordinates)
         with np.errstate(divide="ignore", invalid="ignore"):
             change = np.mean(np.square(drawn), axis=-1) / np.mean(np.square(free), axis=-1)
