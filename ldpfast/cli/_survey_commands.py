@@ -264,7 +264,7 @@ def _estimate(arguments: argparse.Namespace) -> int:
     shown = [name for name in ("json", "csv", "table") if getattr(arguments, name)]
     if len(shown) > 1:
         raise ValueError(f"--{shown[1]} must be left out where --{shown[0]} is given")
-    if arguments.publish is not None and arguments.publish.suffix in FILES:
+    if arguments.publish is not None and arguments.publish.suffix.lower() in FILES:
         output_file("--publish", arguments.publish, arguments.files)
     if arguments.heavy_hitters:
         with progress_bar(arguments.files, arguments.json) as progress:
@@ -330,7 +330,7 @@ def _publish(result: Any, path: Path, confidence: float) -> None:
     if not isinstance(result, SurveyResult | GroupedResults):
         raise ValueError("--publish must be left out for the state of a single question")
     publication = result.publish(confidence=confidence)
-    {".xlsx": publication.to_excel, ".html": publication.to_html}.get(path.suffix, publication.to_csv)(path)
+    {".xlsx": publication.to_excel, ".html": publication.to_html}.get(path.suffix.lower(), publication.to_csv)(path)
 
 
 def _with_options(message: str, missing: str) -> str:

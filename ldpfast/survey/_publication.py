@@ -82,8 +82,15 @@ class Publication:
         ----------
         folder : str or Path
             Is made if it does not exist.
+
+        Raises
+        ------
+        ValueError
+            If it is a file.
         """
         folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"folder must be a directory, got the file {str(folder)!r}")
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in self._named(["notes"], _file_name).items():
             (folder / f"{name}.csv").write_text(table._csv(), encoding="utf-8", newline="")

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _check
 from .._labels import in_order, numbers_by_label
-from .._table import decimals
+from .._table import Table, decimals
 from .._typing import Floats
 from .._warnings import warn
 from ..reports import Counted, Counts
@@ -100,6 +100,10 @@ class PublishedSurvey:
     def publication(self) -> Publication:
         """Return the tables, with their quality."""
         layout, options = self.layout, self.options
+        if options.invited is not None and options.invited < self.counts.n.sum():
+            raise ValueError(
+                f"invited must be at least the {self.counts.n.sum()} people who took part, got {options.invited}"
+            )
         # First the tables of shares, of all questions that must agree at a time; then everything else, and what is left out.
         linked, large = Linked.of(layout)
         by_name: dict[str, list[Figure]] = {}
@@ -364,10 +368,8 @@ def _design_effect(numbers: TableNumbers, n: int) -> float:
 
 def _quality_table(
     survey: PublishedSurvey, figures: Sequence[Figure], quality: Mapping[str, tuple[float, float]]
-) -> Any:
+) -> Table:
     """Return one row for each table."""
-    from .._table import Table
-
     layout, counts = survey.layout, survey.counts
     people = int(counts.n.sum())
     response = math.nan if survey.options.invited is None else people / survey.options.invited

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import warnings
 
 import numpy as np
@@ -299,7 +300,7 @@ def test_counts_that_are_merged_and_saved_have_the_same_tables():
     parts = [survey.aggregator().update(part) for part in (reports.slice(0, 700), reports.slice(700))]
     merged = Aggregator.from_bytes(parts[0].merge(parts[1]).to_bytes()).estimate().publish()
     pd.testing.assert_frame_equal(whole.to_frame(), merged.to_frame())
-    again = survey.run(people_of(2000), rng=1).publish()
+    again = pickle.loads(pickle.dumps(survey.run(people_of(2000), rng=1))).publish()
     pd.testing.assert_frame_equal(whole.to_frame(), again.to_frame())  # no new draws
 
 
@@ -338,6 +339,8 @@ def test_mistakes():
         plain.publish(population={"c": 1, "a": 1})
     with raises(ValueError, "round must be at most the number of people of each group, got 1000"):
         plain.publish(round=1000)
+    with raises(ValueError, "invited must be at least the 400 people who took part, got 399"):
+        plain.publish(invited=399)
     with raises(TypeError, "round must be an integer, got float"):
         plain["a"].publish(round=0.5)
     with raises(ValueError, "suppress must be a finite number > 0, got 0"):

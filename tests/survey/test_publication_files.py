@@ -37,6 +37,12 @@ def test_csv(publication, tmp_path):
     assert {row["OBS_STATUS"] for row in rows} == {"A", "Q"}
 
 
+def test_a_file_is_no_folder(publication, tmp_path):
+    (tmp_path / "file").write_text("kept")
+    with raises(ValueError, f"folder must be a directory, got the file {str(tmp_path / 'file')!r}"):
+        publication.to_csv(tmp_path / "file")
+
+
 def test_excel_has_texts_that_are_no_formulas(publication, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     publication.to_excel(tmp_path / "tables.xlsx")
