@@ -97,6 +97,14 @@ def test_a_question_that_is_asked_twice_is_known_better():
     assert (pooled > own / np.sqrt(2) * 0.9).all()
 
 
+def test_answers_of_the_same_people_are_not_counted_twice():
+    """With hardly any noise, the question and the table hold the same answers, and together tell no more than one."""
+    asked = {"smoker": YesNo(), "way": Choice(WAYS), "ws": Cross("way", "smoker")}
+    result = Survey(asked, 45.0, answers="all").run(people_of(4000), rng=1)
+    share, error = (column(result.publish(), "smoker", key)[1] for key in ("share", "stderr"))
+    assert error == pytest.approx((share * (1 - share) / 4000) ** 0.5, rel=0.01)
+
+
 # Sums and rounding ----------------------------------------------------------------------------------------------------
 
 

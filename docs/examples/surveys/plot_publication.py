@@ -26,6 +26,7 @@ axes.axvline(0, color="0.5", linewidth=0.8)
 axes.set_yticks(rows, ways)
 axes.invert_yaxis()
 axes.set_xlabel("share of people")
+axes.set_title("way to work: share of people", loc="left")
 axes.legend()
 
 # %%
