@@ -16,7 +16,7 @@ people = {"way": np.random.default_rng(7).choice(ways, 3000, p=truth)}
 result = Survey({"way": Choice(ways)}, epsilon=1.0).run(people, rng=10)
 table = result.publish(suppress=None).tables["way"]
 
-figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
+page, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
 rows = np.arange(len(ways))
 axes.hlines(rows, table["low"], table["high"], color="#0072B2")
 axes.plot(table["share"], rows, "o", color="#0072B2", label="published, with 95 % limits")
