@@ -433,7 +433,8 @@ def counts_of_tables(counts: Counts) -> Counts:
     used = [True, True, *(has_tables(*pair) and pair[0].form.k <= MAX_CELLS for pair in pairs)]
     states = [state.copy() if own else state[:, :0] for state, own in zip(counts.states, used, strict=True)]
     found = Counts.of(counts.question, list(counts.places), states, counts.n.copy())
-    found.clipped, found.refused = dict(counts.clipped), counts.refused.copy()
+    found.clipped = {name: number for name, number in counts.clipped.items() if number}
+    found.refused = counts.refused.copy()
     return found
 
 

@@ -94,8 +94,8 @@ def test_calibrated_tables_of_the_tutorial_add_up_and_cover():
     """Samples in which some take part more often, calibrated to age by sex and region; the truth is that of the population."""
     (plan, people, years, *_), _ = tutorial()
     variables: dict[str, object] = {}
-    exec(compile(people.replace("p=[0.2, 0.35, 0.45]", "p=P"), "people", "exec", dont_inherit=True), variables)
-    exec(compile("import numpy as np\nP = [0.2, 0.35, 0.45]\n", "people", "exec"), variables)
+    exec(compile(plan.partition("questions = ")[0], "imports", "exec", dont_inherit=True), variables)
+    exec(compile(people, "people", "exec", dont_inherit=True), variables)
     exec(compile(years.partition("results = {}")[0], "margins", "exec"), variables)
     exec(compile(plan.partition("survey = ")[0], "questions", "exec"), variables)
     survey = Survey(variables["questions"], epsilon=2.0)
