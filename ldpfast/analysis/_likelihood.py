@@ -78,9 +78,10 @@ class Likelihood:
         """Return the log-likelihood and its gradient."""
         value, score = 0.0, np.zeros(self.shape)
         for part in self.rows.parts():
-            x, w, shares, after, seen = self._at(params, part)
+            x, w = self.rows.block(part), self.weights_of(part)
+            seen, factors = self._seen_and_factors(x, self.codes[part], params)
             value += float(w @ np.log(seen))
-            score += ((after - shares)[:, 1:] * w[:, np.newaxis]).T @ x
+            score += (factors * w[:, np.newaxis]).T @ x
         slope = np.zeros(params.size) if self.ridge is None else self.ridge @ params.ravel()
         return value - float(params.ravel() @ slope) / 2, score.ravel() - slope
 
@@ -111,10 +112,14 @@ class Likelihood:
 
     def own_factors(self, x: Floats, codes: NDArray[Any], params: Floats) -> Floats:
         """Return the derivatives of the log-likelihoods of people by the linear predictor of each category but the first."""
+        return self._seen_and_factors(x, codes, params)[1]
+
+    def _seen_and_factors(self, x: Floats, codes: NDArray[Any], params: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities of the reports of people, and `own_factors`."""
         shares = self.shares(x, params)
         joint = shares * self.table[:, codes].T
         seen = np.maximum(joint.sum(axis=1), np.finfo(np.float64).tiny)
-        return np.asarray((joint / seen[:, np.newaxis] - shares)[:, 1:])
+        return seen, np.asarray((joint / seen[:, np.newaxis] - shares)[:, 1:])
 
     def report_slopes(self, x: Floats, params: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of all reports of people, and [i, r, z]: their derivatives by the linear predictors."""
