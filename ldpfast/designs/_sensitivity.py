@@ -113,7 +113,7 @@ class SensitivityBounds(LabeledEstimate):
             ax.axhline(float(np.clip(direct.value, *SHARES)), color=_plots.VERMILION, label="direct question")
             for limit in (under, over):
                 ax.axhline(float(limit), color=_plots.VERMILION, linestyle="--", linewidth=0.8)
-        ylabel = f"prevalence\n{self._source_text()}"
+        ylabel = f"prevalence (share)\n{self._source_text()}"
         _plots.finish(ax, "", "people who do not follow the instruction (%)", ylabel)
         return ax
 
