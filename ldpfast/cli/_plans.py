@@ -12,7 +12,8 @@ from typing import Any
 
 from ..bounds import _study_plan
 from ..bounds._registered_problem import PROBLEMS
-from ..survey import Survey, SurveyPlan
+from ..survey import Calendar, Survey, SurveyPlan, Table
+from ..survey._calendar import moment_text
 from ._command_arguments import count, output_file, replaced
 from ._survey_commands import read_survey
 
@@ -174,9 +175,14 @@ def _plan_survey(arguments: argparse.Namespace) -> int:
         with replaced(arguments.html, [path], "--html") as temporary:
             temporary.write_text(plan_page(surveys, plans, f"Plan of the survey {path.stem}"), encoding="utf-8")
     if arguments.json:
-        described = [{"epsilon": survey.epsilon, **plan.to_dict()} for survey, plan in zip(surveys, plans, strict=True)]
+        dates = {} if surveys[0].calendar is None else {"calendar": surveys[0].calendar.to_dict()}
+        described = [
+            {"epsilon": survey.epsilon, **plan.to_dict(), **dates} for survey, plan in zip(surveys, plans, strict=True)
+        ]
         print(json.dumps(described[0] if len(described) == 1 else described))
         return 0
+    if surveys[0].calendar is not None:
+        print(f"{_dates(surveys[0].calendar, surveys[0].waves or 1)!r}\n")
     for survey, plan in zip(surveys, plans, strict=True):
         print(f"epsilon = {survey.guarantee.epsilon:.6g} for all answers of a person")
         print(_short(plan))
@@ -203,6 +209,22 @@ def _explain(arguments: argparse.Namespace) -> int:
     for note in explanation.notes:
         print(f"Before you use this text: {note}", file=sys.stderr)
     return 0
+
+
+def _dates(calendar: Calendar, waves: int) -> Table:
+    """Return when waves open and close, and until when a server accepts their reports."""
+    grace = calendar.to_dict()["grace"]
+    numbers = range(1, waves + 1)
+    opens = [calendar.opens(wave) for wave in numbers]
+    closes = [calendar.closes(wave) for wave in numbers]
+    return Table(
+        {
+            "wave": list(numbers),
+            "opens": [*map(moment_text, opens)],
+            "closes": [*map(moment_text, closes)],
+            "reports until": [moment_text(seconds + grace) for seconds in closes],
+        }
+    )
 
 
 def _short(plan: SurveyPlan) -> str:

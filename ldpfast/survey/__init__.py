@@ -9,6 +9,7 @@ from .._frames import Piece as Piece
 from .._frames import Source as Source
 from .._table import Table as Table
 from ._answers import Answer as Answer
+from ._calendar import Calendar
 from ._choice import Choice
 from ._client import Report as Report
 from ._client import SurveyClient as SurveyClient
@@ -53,6 +54,7 @@ from ._weighting import calibrate, poststratify, rake
 from ._yes_no import YesNo
 
 __all__ = [
+    "Calendar",
     "Choice",
     "Cross",
     "Histogram",

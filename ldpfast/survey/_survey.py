@@ -16,6 +16,7 @@ from ..privacy import Guarantee, ReportLaw
 from ..reports import Aggregator, Counted, Counts, GroupedResults, Label, Question
 from . import _answers_per_person, _survey_plan, _toml
 from ._answers_per_person import MechanismMaker
+from ._calendar import Calendar, toml_entries
 from ._client import SurveyClient
 from ._client_table import check_optional, client_table
 from ._conclude import conclude
@@ -28,7 +29,14 @@ from ._published_tables import PublishOptions, publish_groups
 from ._questions import ColumnQuestion, SurveyQuestion, declared
 from ._registry_entry import Deployment, registry_entry
 from ._result import SurveyResult
-from ._survey_arguments import checked_answers, checked_questions, checked_weights, item_of, mechanisms_of
+from ._survey_arguments import (
+    checked_answers,
+    checked_calendar,
+    checked_questions,
+    checked_weights,
+    item_of,
+    mechanisms_of,
+)
 from ._survey_facts import PERIODS, SurveyFacts
 from ._survey_people import SurveyPeople
 from ._survey_plan import SurveyPlan
@@ -39,7 +47,9 @@ if TYPE_CHECKING:
     from .._random import RNGLike
     from .._table import Table
 
-LATER_OPTIONS = {"waves": None, "turns": 1, "open_ended": False, "revision": 1, "wave": None}  # and their defaults
+LATER_OPTIONS = {  # and their defaults
+    "waves": None, "turns": 1, "open_ended": False, "revision": 1, "wave": None, "calendar": None
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +88,8 @@ class Survey(Question[SurveyResult]):
         Number of the version of the survey, which `revise` counts.
     wave : int, optional
         Number of the wave that this is the survey of; see `in_wave`.
+    calendar : Calendar, optional
+        When the waves open and close. It belongs to the whole survey and not to that of a wave: no report depends on it.
 
     Attributes
     ----------
@@ -128,6 +140,7 @@ class Survey(Question[SurveyResult]):
     open_ended: bool = field(default=False, kw_only=True)
     revision: int = field(default=1, kw_only=True)
     wave: int | None = field(default=None, kw_only=True)
+    calendar: Calendar | None = field(default=None, kw_only=True)
     mechanisms: dict[str, Mechanism] = field(init=False, repr=False)
     _kind: ClassVar[str] = "survey"
     _recipe: SurveyRecipe = field(init=False, repr=False)
@@ -165,6 +178,7 @@ class Survey(Question[SurveyResult]):
             open_ended=panel is not None and panel.open_ended,
             revision=_check.integer("revision", self.revision, 1),
             wave=series.wave,
+            calendar=checked_calendar(self.calendar, panel, series.wave),
             mechanisms=mechanisms,
         )
         guarantee = Guarantee("local", _coins.sum_up(realized[:answers] * reports))
@@ -463,7 +477,7 @@ class Survey(Question[SurveyResult]):
             raise ValueError(f"wave must be left out for a survey without waves, got {wave!r}")
         if self.wave is not None:
             raise ValueError(f"the survey must not be that of a wave already, got wave {self.wave}")
-        return replace(self, wave=wave)
+        return replace(self, wave=wave, calendar=None)
 
     def aggregator(self) -> Aggregator:
         """Return an empty aggregator for reports: the state of the server. With waves, that of one wave.
@@ -803,12 +817,14 @@ class Survey(Question[SurveyResult]):
             "answers": self.answers,
             "weights": None if self.weights is None else dict(self.weights),
             "series": self.series,
-            **{name: value for name, value in self._later_options().items() if value != LATER_OPTIONS[name]},
+            **self._later_options(),
+            **({} if self.calendar is None else {"calendar": self.calendar.to_dict()}),
         }
 
     def _later_options(self) -> dict[str, Any]:
-        """Return the options that descriptions leave out where they have their defaults."""
-        return {name: getattr(self, name) for name in LATER_OPTIONS}
+        """Return the later options that do not have their defaults, as attributes."""
+        given = {name: getattr(self, name) for name in LATER_OPTIONS}
+        return {name: value for name, value in given.items() if value != LATER_OPTIONS[name]}
 
     @classmethod
     def _omitted_names(cls) -> frozenset[str]:
@@ -823,7 +839,9 @@ class Survey(Question[SurveyResult]):
             if not isinstance(name, str) or name in questions:
                 raise ValueError("data must hold questions with different names")
             questions[name] = described({key: value for key, value in data.items() if key != "name"}, "question")
-        return cls(**{**arguments, "questions": questions})
+        calendar = arguments.get("calendar")
+        calendar = None if calendar is None else Calendar.from_dict(calendar)
+        return cls(**{**arguments, "questions": questions, "calendar": calendar})
 
     def to_toml(self) -> str:
         """Return the survey as TOML, which `from_toml` and the command line read.
@@ -837,12 +855,10 @@ class Survey(Question[SurveyResult]):
         TypeError
             If a label is neither text, nor a number, a boolean or a date.
         """
-        options = {name: value for name, value in self._later_options().items() if value != LATER_OPTIONS[name]}
-        return _toml.dump(
-            self.questions,
-            self.weights,
-            {"epsilon": self.epsilon, "answers": self.answers, "series": self.series, **options},
-        )
+        options = {"epsilon": self.epsilon, "answers": self.answers, "series": self.series, **self._later_options()}
+        calendar = options.pop("calendar", None)
+        tables = {"calendar": None if calendar is None else toml_entries(calendar), "weights": self.weights}
+        return _toml.dump(self.questions, tables, options)
 
     @classmethod
     def from_toml(cls, text: str, *, epsilon: float | None = None) -> Survey:
@@ -851,8 +867,9 @@ class Survey(Question[SurveyResult]):
         Parameters
         ----------
         text : str
-            "epsilon", optionally "answers", "series", "waves", "turns", "open_ended", "revision" and a table "weights", and
-            one table per question: its "type" and the arguments of that class.
+            "epsilon", optionally "answers", "series", "waves", "turns", "open_ended", "revision" and tables "weights" and
+            "calendar" (with "start", "every" and "grace"), and one table per question: its "type" and the arguments of that
+            class.
         epsilon : float, optional
             Privacy parameter in the place of that of the text.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,13 +11,34 @@ from .. import _check
 from ..mechanisms import Mechanism
 from . import _answers_per_person
 from ._answers_per_person import Item, MechanismMaker
+from ._calendar import Calendar
 from ._columns import QuestionColumn
+from ._panel import Panel
 from ._questions import SurveyQuestion, declared
 from ._survey_tally import LABEL
 
 MAX_QUESTIONS = 1 << 12
 MAX_WEIGHTS = 1024  # sum of the weights, each of which is a number of tickets
 MAX_CELLS = 1 << 24  # different answers to a question
+
+
+def checked_calendar(calendar: Any, panel: Panel | None, wave: int | None) -> Calendar | None:
+    """Return the calendar of a survey, with the number of its waves."""
+    if calendar is None:
+        return None
+    if not isinstance(calendar, Calendar):
+        raise TypeError(f"calendar must be a Calendar, got {type(calendar).__name__}")
+    if panel is None:
+        raise ValueError("calendar must be left out without waves")
+    if wave is not None:
+        raise ValueError(f"calendar must be that of the whole survey, and is left out for wave {wave}")
+    waves = None if panel.open_ended else panel.waves
+    if calendar.waves not in (None, waves):
+        expected = (
+            "no number of waves, because the series goes on" if waves is None else f"{waves} waves, as the survey"
+        )
+        raise ValueError(f"calendar must have {expected}, got {calendar.waves}")
+    return replace(calendar, waves=waves)
 
 
 def checked_questions(questions: Any) -> dict[str, Any]:

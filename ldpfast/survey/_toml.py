@@ -11,11 +11,15 @@ from typing import Any
 from .. import _check
 from .._described import classes_of
 from .._schema import unpack
+from ._calendar import Calendar
 from ._questions import SurveyQuestion
 
 ROUNDS = ("round", "rounds")  # of a repeated survey
 GROUPS = "groups"  # labels that a server receives with reports; not part of the survey
-OPTIONS = ("epsilon", "answers", "weights", "series", "waves", "turns", "open_ended", "revision", "wave", "questions")
+CALENDAR = ("start", "every", "grace")
+OPTIONS = (
+    "epsilon", "answers", "weights", "series", "waves", "turns", "open_ended", "revision", "wave", "calendar", "questions"
+)  # fmt: skip
 
 
 def parse(text: str, epsilon: float | None = None, *, repeated: bool = False) -> dict[str, Any]:
@@ -24,8 +28,8 @@ def parse(text: str, epsilon: float | None = None, *, repeated: bool = False) ->
     Parameters
     ----------
     text : str
-        "epsilon", optionally other options of a survey and a table "weights", and a table "questions" with a table per
-        question: its "type" and the arguments of that class.
+        "epsilon", optionally other options of a survey and tables "weights" and "calendar", and a table "questions" with a
+        table per question: its "type" and the arguments of that class.
     epsilon : float, optional
         Privacy parameter in the place of that of the text.
     repeated : bool
@@ -62,7 +66,8 @@ def parse(text: str, epsilon: float | None = None, *, repeated: bool = False) ->
                 f"a survey must have an entry {name!r}: a {'number' if name == 'epsilon' else 'table of questions'}"
             )
     questions = {name: _question(name, entries) for name, entries in data["questions"].items()}
-    return {**data, "questions": questions}
+    calendar = {"calendar": _calendar(data["calendar"])} if "calendar" in data else {}
+    return {**data, "questions": questions, **calendar}
 
 
 def has_rounds(text: str) -> bool:
@@ -87,6 +92,16 @@ def _checked_groups(groups: Any) -> list[str] | None:
     return groups
 
 
+def _calendar(entries: Any) -> Calendar:
+    """Return the calendar of a table; its waves are those of the survey."""
+    if not isinstance(entries, dict) or not {"start", "every"} <= set(entries) <= set(CALENDAR):
+        raise ValueError(f"calendar must be a table with start, every and, if needed, grace, got {entries!r}")
+    try:
+        return Calendar(**entries)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"calendar: {error}") from None
+
+
 def _question(name: str, entries: Any) -> SurveyQuestion:
     kinds = classes_of("question")
     if not isinstance(entries, dict) or str(entries.get("type")) not in kinds:
@@ -102,8 +117,12 @@ def _question(name: str, entries: Any) -> SurveyQuestion:
     return question
 
 
-def dump(questions: Mapping[str, SurveyQuestion], weights: Mapping[str, int] | None, options: Mapping[str, Any]) -> str:
-    """Return TOML that `parse` reads, from the questions, their weights and all other options.
+def dump(
+    questions: Mapping[str, SurveyQuestion],
+    tables: Mapping[str, Mapping[str, Any] | None],
+    options: Mapping[str, Any],
+) -> str:
+    """Return TOML that `parse` reads, from the questions, the tables that are not None, and all other options.
 
     Raises
     ------
@@ -111,14 +130,19 @@ def dump(questions: Mapping[str, SurveyQuestion], weights: Mapping[str, int] | N
         If TOML has no form of a label.
     """
     lines = [f"{name} = {_text(value)}" for name, value in options.items() if value is not None]
-    if weights is not None:
-        lines += ["", "[weights]", *(f"{_text(name)} = {_text(weight)}" for name, weight in weights.items())]
+    for table, entries in tables.items():
+        if entries is not None:
+            lines += ["", f"[{table}]", *(f"{_key(name)} = {_text(value)}" for name, value in entries.items())]
     for name, question in questions.items():
         lines += ["", f"[questions.{_text(name)}]", f'type = "{type(question).__name__}"']
         for key, value in question.to_dict().items():
             if key != "question" and value is not None and value is not False and value != []:
                 lines.append(f"{key} = {_text(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if name in CALENDAR else _text(name)
 
 
 def _text(value: Any) -> str:

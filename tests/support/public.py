@@ -6,6 +6,7 @@ import inspect
 import re
 import runpy
 import warnings
+from datetime import date
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -215,6 +216,7 @@ def instances() -> list[Any]:
         designs.warner(0.7).sensitivity([0, 1, 1] * 20),
         designs.cheating_detection([0, 1, 1] * 20, [1, 1, 1, 0] * 20, p=(0.2, 0.6)),
         survey.Ledger({}),
+        survey.Calendar(date(2027, 1, 4), "1 week", 8),
         survey.Report(bytes(16), b"message"),
         client.SendError("reports are not confirmed"),
         client.Sent(accepted=2, duplicate=1, refused={}),
