@@ -1620,6 +1620,14 @@ int ldpfast_is_turn(const ldpfast_client *c, const uint8_t secret[LDPFAST_KEY_BY
     return LDPFAST_OK;
 }
 
+uint32_t ldpfast_wave_at(int64_t start, int64_t every, uint32_t waves, int64_t now)
+{
+    if (every < 1 || now < start)
+        return 0;
+    const uint64_t before = ((uint64_t)now - (uint64_t)start) / (uint64_t)every;
+    return before < waves ? (uint32_t)before + 1 : 0;
+}
+
 int ldpfast_answer(const ldpfast_client *c, const ldpfast_value *values, const uint8_t key[LDPFAST_KEY_BYTES], uint8_t *message,
                    size_t capacity, size_t *length)
 {

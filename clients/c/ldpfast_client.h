@@ -151,6 +151,11 @@ int ldpfast_answer_person(const ldpfast_client *client, const ldpfast_value *val
 int ldpfast_is_turn(const ldpfast_client *client, const uint8_t secret[LDPFAST_KEY_BYTES], const ldpfast_person *person,
                     int *turn);
 
+/* Returns the wave of a calendar that is open now, from 1 on; 0 before the first and after the last one, or if every < 1. The start of
+ * wave 1 and now are seconds since the epoch, every is the length of a wave in seconds, and waves is their number, UINT32_MAX in a
+ * series that goes on. The calendar comes with the program, and not from a server. */
+uint32_t ldpfast_wave_at(int64_t start, int64_t every, uint32_t waves, int64_t now);
+
 /* Writes the id of the report of a person, by which a server finds out that it was sent again: the same in one wave or round, or for one
  * survey without them, and independent of the answers. Without a secret, take 16 fresh random bytes, store them with the message, and
  * send both again until the server has confirmed them. */

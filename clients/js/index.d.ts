@@ -41,6 +41,22 @@ export interface Report {
   message: Uint8Array;
 }
 
+/** When waves open and close: the numbers of `Calendar.to_dict()` in Python. */
+export interface Calendar {
+  /** When wave 1 opens, in seconds since the epoch. */
+  start: number;
+  /** Length of a wave in seconds. */
+  every: number;
+  /** Number of waves; null in a series that goes on. */
+  waves?: number | null;
+}
+
+/**
+ * Returns the wave of a calendar that is open now, in seconds since the epoch: Date.now() / 1000. Null before the first and after the last
+ * wave. The calendar comes with your application, and not from a server.
+ */
+export function waveAt(calendar: Calendar, now: number): number | null;
+
 /** A client for one survey. */
 export class SurveyClient {
   private constructor();

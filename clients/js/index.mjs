@@ -21,8 +21,26 @@ const SURVEY_BYTES = 8;
 const SPACE = /^[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g;
 const REFUSALS = ["", "be undamaged", "be of the version that this client knows"];
 const OPTIONS = "table, maxEpsilon, fingerprint, wasm, strict or ledger";
+const LAST_WAVE = 0xffffffff; // of a series that goes on
 const TURN = 6; // statuses of the client in C
 const LEDGER = 7;
+
+/**
+ * Returns the wave of a calendar that is open now, from 1 on; null before the first and after the last one.
+ *
+ * `calendar` has the numbers of `Calendar.to_dict()` in Python: `start` in seconds since the epoch, `every` in seconds, and `waves`, null in a
+ * series that goes on. It comes with your application, and not from a server. `now` is in seconds since the epoch, as Date.now() / 1000.
+ */
+export function waveAt({ start, every, waves }, now) {
+  const last = waves ?? LAST_WAVE;
+  if (![start, every, last].every(Number.isSafeInteger) || every < 1 || last < 1 || last > LAST_WAVE) {
+    throw new TypeError("a calendar must have integers start, every >= 1 and waves >= 1, which is null in a series that goes on");
+  }
+  const elapsed = Math.floor(now) - start;
+  if (!Number.isSafeInteger(elapsed)) throw new TypeError("now must be a finite number of seconds");
+  const wave = (elapsed - (elapsed % every)) / every + 1;
+  return elapsed >= 0 && wave <= last ? wave : null;
+}
 
 /** A client for the survey of a table. `SurveyClient.open` makes one. */
 export class SurveyClient {

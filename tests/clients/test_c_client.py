@@ -47,6 +47,7 @@ from ldpfast.survey import (
 )
 
 from ..support import person_keys, reference
+from ..support.calendars import cases as wave_cases
 from ..support.cases import each
 from ..support.client_tables import closed
 from ..support.client_vectors import CELLS, FIRST, TICKS, Case, message_of, split_messages, vectors, write
@@ -97,6 +98,23 @@ def test_messages_equal_those_of_python(driver, tmp_path):
     expected = [case.message for _, cases in vectors() for case in cases]
     assert answers(driver, write(tmp_path / "vectors", vectors())) == expected
     assert len(expected) == 2780
+
+
+@pytest.mark.claim("The client in C computes the same wave from a calendar as Python.", "Clients")
+def test_the_wave_of_a_calendar_is_that_of_python(library):
+    library.ldpfast_wave_at.restype = ctypes.c_uint32
+
+    def wave_at(start, every, waves, now):
+        first, length, moment = (ctypes.c_int64(value) for value in (start, every, now))
+        return library.ldpfast_wave_at(first, length, ctypes.c_uint32(waves), moment)
+
+    for calendar, now, wave in wave_cases():
+        numbers = calendar.to_dict()
+        assert wave_at(numbers["start"], numbers["every"], calendar.last, now) == (wave or 0)
+    least, most = -(1 << 63), (1 << 63) - 1
+    assert wave_at(least, most, 3, most) == 3  # of 2^64 - 1 seconds, in waves of 2^63 - 1
+    assert wave_at(least, 1, (1 << 32) - 1, most) == 0
+    assert wave_at(0, 0, 5, 10) == wave_at(0, -5, 5, 10) == wave_at(0, 5, 0, 10) == 0
 
 
 @pytest.mark.claim("The messages of a survey that is under way never change.", "Clients")
