@@ -44,7 +44,7 @@ def add_commands(commands: Any) -> None:
         epilog="The server speaks HTTP without encryption: put a reverse proxy with TLS before it. It logs no addresses and no "
         "requests. docs/server.md has the calls.",
     )
-    _add_database(serve, optional_survey=True)
+    _add_database(serve, optional_survey=True, wave_note="; left out for a survey with a calendar")
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     serve.add_argument("--port", type=int, default=8000, help="port (default: %(default)s; 0 is any that is free)")
     serve.add_argument(
@@ -98,7 +98,7 @@ def add_commands(commands: Any) -> None:
     export.set_defaults(command=_export)
 
 
-def _add_database(parser: Any, optional_survey: bool = False) -> None:
+def _add_database(parser: Any, optional_survey: bool = False, wave_note: str = "") -> None:
     parser.add_argument(
         "surveys",
         nargs="*" if optional_survey else "+",
@@ -110,7 +110,10 @@ def _add_database(parser: Any, optional_survey: bool = False) -> None:
         "--database", default=DATABASE, metavar="URL", help="SQLite file or PostgreSQL (default: %(default)s)"
     )
     parser.add_argument(
-        "--wave", type=int, action="append", help="number of an open wave; may be repeated, the last is the current one"
+        "--wave",
+        type=int,
+        action="append",
+        help=f"number of an open wave; may be repeated, the last is the current one{wave_note}",
     )
     parser.add_argument(
         "--round",
@@ -184,7 +187,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         elif is_new:
             print(f"a token for reading was written to {token_file}", flush=True)
         if arguments.check:
-            print("ready to serve")
+            print(f"ready to serve{_current_wave(app.state.store.plan)}")
             return 0
         config = uvicorn.Config(
             app,
@@ -207,6 +210,16 @@ def _serve(arguments: argparse.Namespace) -> int:
         stack.enter_context(_reloading(app, token_file))
         uvicorn.Server(config).run(sockets=sockets)
     return 0
+
+
+def _current_wave(plan: Any) -> str:
+    """Return which wave of a calendar is open, or is the nearest."""
+    from ..survey._calendar import moment_text
+
+    if plan.calendar is None:
+        return ""
+    opens, closes = (moment_text(moment(plan.wave)) for moment in (plan.calendar.opens, plan.calendar.closes))
+    return f": wave {plan.wave} opens at {opens} and closes at {closes}"
 
 
 @contextmanager

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -23,7 +25,9 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from .. import _check
+from ..reports import recipe_of
 from ..survey import Survey
+from ..survey._calendar import moment_text
 from . import _page
 from ._access import COOKIE, Tokens, session_of
 from ._loss import sentences
@@ -33,6 +37,7 @@ from ._results import AbandonedError, ResultCache, arrow_of, csv_of, texts_of, t
 from ._series_results import SeriesResults
 from ._server_plan import ServerPlan, SurveyOccasion
 from ._store import Store
+from ._wave_schedule import WaveSchedule
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
 
 MAX_REPORTS = 10_000
@@ -62,6 +67,7 @@ def create_app(
     origins: Sequence[str] = (),
     hosts: Sequence[str] = LOCAL,
     folds: bool = True,
+    clock: Callable[[], float] = time.time,
 ) -> Starlette:
     """Return the ASGI application of a server, for one survey and its versions.
 
@@ -73,7 +79,8 @@ def create_app(
     url : str, default "sqlite:///reports.db"
         Database for SQLAlchemy: a file of SQLite, or "postgresql+psycopg://...".
     waves : int or sequence of int, optional
-        Open waves of a survey with waves; the last is the current one. Reports of others are refused.
+        Open waves of a survey with waves; the last is the current one. Reports of others are refused. They must be left out for
+        a survey with a calendar, which opens and closes them.
     groups : sequence of str, optional
         Labels of groups, one of which comes with every report. They are public and not protected.
     tokens : Tokens, optional
@@ -87,6 +94,8 @@ def create_app(
         Values of the header Host that are accepted.
     folds : bool, default True
         Whether messages are folded into counts, and deleted, a few seconds after they were stored.
+    clock : callable, default time.time
+        What a calendar is compared with: it returns the seconds since the epoch.
 
     Returns
     -------
@@ -111,21 +120,29 @@ def create_app(
     """
     # The order matters: the database is opened and compared with the plan before routes exist, so that a server that answers
     # requests has all its counts.
-    plan = ServerPlan.of(surveys, waves, groups)
+    now = math.floor(clock())
+    plan = ServerPlan.of(surveys, waves, groups, now)
     _check.flag("reads_need_token", reads_need_token)
     store = Store(plan, url)
-    for occasion in store.closed_waves():
+    for occasion in store.closed_waves() if plan.calendar is None else ():
         store.close()
         raise ValueError(
             f"{occasion.unit}s must be open, got {occasion.number}, which was closed for good"
             if occasion.unit
             else "surveys must be open, got one that was closed for good"
         )
+    if plan.calendar is not None and plan.calendar.received(now).start > plan.calendar.last and not store.summary().n:
+        store.close()
+        raise ValueError(
+            f"calendar must not be over before the first report, got a last wave that closed at "
+            f"{moment_text(plan.calendar.closes(plan.calendar.last))}"
+        )
     store.load()
     for one, n in store.summary().others.items():
         shown = "shown, but not received" if one.occasion is not None else "neither shown nor counted without its file"
         LOG.warning("the server was not started with %s, which are %s", one.text(n), shown)
-    server = _Server(store, reads_need_token, _check.flag("folds", folds))
+    schedule = None if plan.calendar is None else WaveSchedule(store, plan.calendar, clock)
+    server = _Server(store, reads_need_token, _check.flag("folds", folds), schedule)
     middleware = [Middleware(KnownHosts, allowed_hosts=list(hosts), www_redirect=False)]
     if origins:
         middleware.append(
@@ -156,21 +173,20 @@ def create_app(
     )
     app.router.redirect_slashes = False
     app.state.tokens, app.state.store = tokens or Tokens.fresh(), store
+    app.state.schedule = schedule
     return app
 
 
 class _Server:
     """The handlers of all calls."""
 
-    def __init__(self, store: Store, reads_need_token: bool, folds: bool) -> None:
-        self.store, self.plan = store, store.plan
+    def __init__(self, store: Store, reads_need_token: bool, folds: bool, schedule: WaveSchedule | None) -> None:
+        self.store, self._schedule = store, schedule
         self._reads_need_token, self._folds = reads_need_token, folds
         self._receiver: Receiver | None = None
         self._results = ResultCache(store)
         self._worker = Worker(self._results.release)
-        self._surveys = {
-            survey.revision: _described(self.plan.now(survey), self.plan.groups) for survey in self.plan.versions
-        }
+        self._described: dict[bytes, tuple[bytes, str]] = {}
         self._registry = CollectorRegistry()
         seen = Counter("ldpfast_reports", "Reports by what became of them", ["status"], registry=self._registry)
         self._seen = {status: seen.labels(status) for status in ("accepted", "duplicate", "refused")}
@@ -182,8 +198,10 @@ class _Server:
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        """Start the thread that stores reports; at the end, store what waits."""
-        self._receiver = Receiver(self.store, self._folds)
+        """Catch up with the calendar, and start the thread that stores reports; at the end, store what waits."""
+        if self._schedule is not None:
+            await run_in_threadpool(self._schedule.advance)
+        self._receiver = Receiver(self.store, self._folds, self._schedule)
         try:
             yield
         finally:
@@ -191,19 +209,35 @@ class _Server:
             await run_in_threadpool(self._worker.close)
             self.store.close()
 
+    @property
+    def plan(self) -> ServerPlan:
+        """The surveys that are received now."""
+        return self.store.plan
+
     # Reports ----------------------------------------------------------------------------------------------------------
 
     async def survey(self, request: Request) -> Response:
         """Return what a client needs: the same for everybody, so that it can be cached."""
-        version = request.path_params.get("version")
-        number = self.plan.current.revision if version is None else _number(version)
-        if number not in self._surveys:
-            raise HTTPException(404, "there is no such version")
-        body, tag = self._surveys[number]
+        text, wave = request.path_params.get("version"), request.query_params.get("wave")
+        plan = self.plan
+        version = plan.versions[-1] if text is None else plan.version(_number(text))
+        survey = None if version is None else plan.now(version, None if wave is None else _number(wave))
+        if survey is None:
+            raise HTTPException(404, "there is no such version, or this wave is not open")
+        body, tag = await self._description(plan, survey)
         headers = {**HEADERS, "cache-control": "public, max-age=60", "etag": tag}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         return Response(body, media_type="application/json", headers=headers)
+
+    async def _description(self, plan: ServerPlan, survey: Survey) -> tuple[bytes, str]:
+        """Return what clients need of a survey of a plan. Large tables take a while."""
+        key = recipe_of(survey).head
+        if key not in self._described:
+            found = await run_in_threadpool(_described, survey, plan)
+            known = {recipe_of(one).head for one in plan.open}
+            self._described = {one: text for one, text in self._described.items() if one in known} | {key: found}
+        return self._described[key]
 
     async def reports(self, request: Request) -> Response:
         """Store the reports of a body, and say what became of each."""
@@ -401,7 +435,7 @@ def _tokens(request: Request) -> Tokens:
     return found
 
 
-def _described(survey: Survey, groups: Sequence[str]) -> tuple[bytes, str]:
+def _described(survey: Survey, plan: ServerPlan) -> tuple[bytes, str]:
     """Return what clients need of a survey as JSON, and its tag for caches."""
     data = {
         "fingerprint": survey.fingerprint,
@@ -409,8 +443,9 @@ def _described(survey: Survey, groups: Sequence[str]) -> tuple[bytes, str]:
         "table": base64.b64encode(survey.client_table()).decode(),
         **SurveyOccasion.of(survey).described(),
         "version": survey.revision,
-        "groups": list(groups),
+        "groups": list(plan.groups),
     }
+    data |= {} if plan.calendar is None else {"calendar": plan.calendar.to_dict()}
     body = json.dumps(data, ensure_ascii=False).encode()
     return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 

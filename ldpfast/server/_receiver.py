@@ -25,7 +25,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from ..reports import recipe_of
 from ..survey._survey_tally import MESSAGE_FAULTS, faults_of
 from ._reports import Reports, Status, places_of
+from ._server_plan import SurveyOccasion
 from ._store import FOLDED, Store
+from ._wave_schedule import WaveSchedule
 from ._wire import Incoming
 
 LOG = logging.getLogger("uvicorn.error")
@@ -35,6 +37,7 @@ QUIET_SECONDS = 0.005  # without a new request, which end it
 MAX_GATHERING_SECONDS = 0.1
 MAX_WAITING = 100_000  # reports that wait for the disk
 FOLD_SECONDS = 10.0
+SCHEDULE_SECONDS = 1.0  # between two looks at the clock
 FINGERPRINT = slice(1, 9)  # of a message
 REASONS = {Status.CONFLICT: "conflict", Status.CLOSED: "closed"}  # of refused reports that are valid
 
@@ -88,11 +91,13 @@ class Receiver:
     store : Store
     folds : bool
         Whether messages are folded into counts from time to time.
+    schedule : WaveSchedule, optional
+        What opens and closes the waves of the store.
     """
 
-    def __init__(self, store: Store, folds: bool = True) -> None:
+    def __init__(self, store: Store, folds: bool = True, schedule: WaveSchedule | None = None) -> None:
         self.store, self.folds = store, folds
-        self._occasions = store.plan.occasions()
+        self._schedule = schedule
         self._labels = {group.encode(): group for group in store.plan.groups} or {b"": ""}
         # The requests of this round of each event loop.
         self._arrived: dict[asyncio.AbstractEventLoop, list[_Request]] = {}
@@ -124,7 +129,15 @@ class Receiver:
     # Checks -----------------------------------------------------------------------------------------------------------
 
     def check(self, incoming: Incoming) -> tuple[list[int], Reports, dict[int, str]]:
-        """Return the places and the reports that are valid, and the reasons why others are refused, by their places."""
+        """Return the places and the reports that are valid, and the reasons why others are refused, by their places.
+
+        Raises
+        ------
+        UnavailableError
+            If waves must be opened first.
+        """
+        # Reports to one survey are checked together: first whether it is received now, then what the messages hold.
+        occasions, reasons = self._received()
         refused = dict(incoming.faults)
         labels = incoming.labels
         messages = incoming.messages
@@ -134,20 +147,44 @@ class Receiver:
         fingerprints = [message[FINGERPRINT] for message in messages]
         for fingerprint, members in places_of(fingerprints).items():
             members = [place for place in members if place not in refused] if refused else members
-            occasion = self._occasions.get(fingerprint)
+            occasion = occasions.get(fingerprint)
             if occasion is None:
-                refused |= dict.fromkeys(members, "fingerprint")
+                is_over = fingerprint in self.store.closed
+                refused |= dict.fromkeys(members, reasons.get(fingerprint, "closed" if is_over else "fingerprint"))
                 continue
             faults = faults_of(recipe_of(occasion.survey), [messages[place] for place in members])
             refused |= {members[i]: MESSAGE_FAULTS[faults[i]] for i in np.flatnonzero(faults).tolist()}
         places = [place for place in range(len(messages)) if place not in refused]
         reports = Reports(
-            [self._occasions[fingerprints[place]] for place in places],
+            [occasions[fingerprints[place]] for place in places],
             [incoming.ids[place] for place in places],
             [self._labels[labels[place]] for place in places],
             [messages[place] for place in places],
         )
         return places, reports, refused
+
+    def _received(self) -> tuple[dict[bytes, SurveyOccasion], dict[bytes, str]]:
+        """Return what is received now, and why other surveys of the plan are not, by fingerprint.
+
+        Raises
+        ------
+        UnavailableError
+            If waves must be opened first.
+        """
+        plan, schedule = self.store.plan, self._schedule
+        if schedule is None:
+            return plan.occasions(), {}
+        now = schedule.now()
+        if not schedule.is_ready(plan, now):
+            raise UnavailableError("waves are being opened")
+        received, reasons = {}, {}
+        for fingerprint, occasion in plan.occasions().items():
+            reason = schedule.refusal(occasion.number, now)
+            if reason is None:
+                received[fingerprint] = occasion
+            else:
+                reasons[fingerprint] = reason
+        return received, reasons
 
     async def receive(self, incoming: Incoming) -> Outcome:
         """Check and store the reports of a request.
@@ -205,6 +242,11 @@ class Receiver:
 
     # The thread -------------------------------------------------------------------------------------------------------
 
+    @property
+    def _idle_seconds(self) -> float | None:
+        """Seconds without a request after which there is other work; None if there is none."""
+        return SCHEDULE_SECONDS if self._schedule is not None else FOLD_SECONDS if self.folds else None
+
     def _write(self) -> None:
         last_fold = time.monotonic()
         is_open, are_many = True, False  # one client alone does not wait for others
@@ -212,7 +254,7 @@ class Receiver:
             jobs: list[_Job] = []
             size = 0
             try:
-                first = self._jobs.get(timeout=FOLD_SECONDS if self.folds else None)
+                first = self._jobs.get(timeout=self._idle_seconds)
                 deadline = time.monotonic() + MAX_GATHERING_SECONDS
                 while True:
                     if first is None:
@@ -228,6 +270,8 @@ class Receiver:
             if jobs:
                 are_many = sum(job.requests for job in jobs) > 1
                 self._store(jobs)
+            if self._schedule is not None:
+                self._schedule.advance()
             is_late = time.monotonic() - last_fold > FOLD_SECONDS
             if self.folds and self._unfolded and (is_late or self._unfolded >= FOLDED or not is_open):
                 self._fold()

@@ -9,8 +9,9 @@ from typing import Any
 
 from .. import _check
 from ..reports import recipe_of
-from ..survey import Survey, SurveyRound
+from ..survey import Calendar, Survey, SurveyRound
 from ..survey._client_table import check_optional
+from ..survey._panel import Series
 
 MAX_GROUPS = 10_000
 MAX_LABEL_BYTES = 255
@@ -34,13 +35,8 @@ class SurveyOccasion:
     @classmethod
     def of(cls, survey: Survey) -> SurveyOccasion:
         """Return the occasion of a survey."""
-        entry = recipe_of(survey).series.entry
-        label = (
-            recipe_of(survey).head[1:]
-            if entry is None
-            else recipe_of(survey).series.promise + entry.to_bytes(4, "little")
-        )
-        return cls(survey, label)
+        series = recipe_of(survey).series
+        return cls(survey, recipe_of(survey).head[1:] if series.entry is None else key_of(series, series.entry))
 
     @cached_property
     def fingerprint(self) -> bytes:
@@ -73,6 +69,11 @@ class SurveyOccasion:
         return {unit: self.number if unit == self.unit else None for unit in ("wave", "round")}
 
 
+def key_of(series: Series, entry: int) -> bytes:
+    """Return what a report counts once for in a wave or round of a series, by its number in the database."""
+    return series.promise + entry.to_bytes(4, "little")
+
+
 @dataclass(frozen=True)
 class ServerPlan:
     """The surveys that a server receives.
@@ -86,15 +87,30 @@ class ServerPlan:
         current one.
     groups : tuple of str
         Declared labels of groups; empty if people are not divided.
+    calendar : Calendar or None
+        What opens and closes the waves. Then those that open next are among the surveys, too; see `at`.
+    wave : int or None
+        With a calendar, the current wave, or the one that is nearest.
     """
 
     versions: tuple[Survey, ...]
     open: tuple[Survey, ...]
     groups: tuple[str, ...]
+    calendar: Calendar | None = None
+    wave: int | None = None
 
     @classmethod
-    def of(cls, surveys: Survey | Sequence[Survey], waves: int | Sequence[int] | None, groups: Any) -> ServerPlan:
+    def of(
+        cls,
+        surveys: Survey | Sequence[Survey],
+        waves: int | Sequence[int] | None,
+        groups: Any,
+        now: int | None = None,
+    ) -> ServerPlan:
         """Return the plan of surveys, after a check.
+
+        With `now`, in seconds since the epoch, surveys with a calendar have the waves of this moment, and `waves` must be left
+        out.
 
         Raises
         ------
@@ -111,7 +127,15 @@ class ServerPlan:
                 raise ValueError("surveys must be versions of one series, with the same epsilon and numbers of answers")
             if survey.wave is not None:
                 raise ValueError(f"surveys must be whole, got that of wave {survey.wave}: use waves")
+            if survey.calendar != given[0].calendar:
+                raise ValueError("surveys must be versions with one calendar")
         versions = _versions_of(given)
+        if now is not None and versions[0].calendar is not None:
+            if waves is not None:
+                raise ValueError(
+                    f"waves must be left out for a survey with a calendar, which opens them, got {waves!r}"
+                )
+            return cls(tuple(versions), (), _checked_groups(groups), versions[0].calendar).at(now)
         listed = [] if waves is None else [waves] if isinstance(waves, int) else list(waves)
         if versions[0].waves is None and listed:
             raise ValueError(f"waves must be left out for a survey without waves, got {waves!r}")
@@ -124,14 +148,48 @@ class ServerPlan:
         asked = [survey.in_wave(wave) for survey in versions for wave in checked] if checked else given
         return cls(tuple(versions), tuple(asked), _checked_groups(groups))
 
+    def at(self, now: int) -> ServerPlan:
+        """Return the plan at another moment, for a plan with a calendar.
+
+        It has the waves that are received then or one wave later, and the current or nearest one. So it stays valid for the
+        length of a wave, and what is received at a moment is decided with each report.
+        """
+        assert self.calendar is not None
+        calendar = self.calendar
+        wave = calendar.wave_at(now) or (1 if now < calendar.opens(1) else calendar.last)
+        later = now + calendar.closes(1) - calendar.opens(1)
+        waves = {wave, *calendar.received(now), *calendar.received(later)}
+        known = {(survey.revision, survey.wave): survey for survey in self.open}
+        asked = [
+            known.get((version.revision, number)) or version.in_wave(number)
+            for version in self.versions
+            for number in sorted(waves)
+        ]
+        return replace(self, open=tuple(asked), wave=wave)
+
+    @property
+    def waves(self) -> set[int]:
+        """Numbers of the waves of the plan."""
+        return {survey.wave for survey in self.open if survey.wave is not None}
+
     @property
     def current(self) -> Survey:
         """The newest version, in the current wave or round."""
-        return self.now(self.versions[-1])
+        survey = self.now(self.versions[-1])
+        assert survey is not None
+        return survey
 
     def occasions(self) -> dict[bytes, SurveyOccasion]:
         """Return what is open, by fingerprint."""
+        return self._occasions
+
+    @cached_property
+    def _occasions(self) -> dict[bytes, SurveyOccasion]:
         return {occasion.fingerprint: occasion for occasion in map(SurveyOccasion.of, self.open)}
+
+    def in_wave(self, wave: int) -> list[SurveyOccasion]:
+        """Return all versions in a wave."""
+        return [SurveyOccasion.of(version.in_wave(wave)) for version in self.versions]
 
     def titles(self) -> list[str]:
         """Return the names of the open waves or rounds; none without them."""
@@ -141,9 +199,11 @@ class ServerPlan:
         """Return the version with a number; None if there is no such version."""
         return next((survey for survey in self.versions if survey.revision == revision), None)
 
-    def now(self, version: Survey) -> Survey:
-        """Return the survey of the current wave or round of a version."""
-        return next(survey for survey in reversed(self.open) if survey.revision == version.revision)
+    def now(self, version: Survey, wave: int | None = None) -> Survey | None:
+        """Return the survey of the current wave or round of a version, or of another wave; None if this is not open."""
+        own = [survey for survey in self.open if survey.revision == version.revision]
+        number = self.wave if wave is None else wave
+        return next((survey for survey in reversed(own) if number in (None, survey.wave)), None)
 
 
 def at_entry(version: Survey, entry: int | None) -> Survey | None:

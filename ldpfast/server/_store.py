@@ -17,12 +17,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from .._load import load
-from ..reports import Aggregator
+from ..reports import Aggregator, recipe_of
 from ._engine import Insert, engines_of, file_of, upsert, wait_for_turn
 from ._held_surveys import NUMBER, HeldSurvey, held_surveys, numbers_of_reports, open_survey, require_same_versions
 from ._ids import Ids, LoggedIds, SharedIds
 from ._reports import Reports, Status, places_of
-from ._server_plan import ServerPlan, SurveyOccasion
+from ._server_plan import ServerPlan, SurveyOccasion, key_of
 from ._tables import MIGRATIONS, VERSION, about, batches, metadata, occasions, parts, refusals, states, surveys
 
 FOLDED = 200_000  # messages that are folded together: each time the counts of all groups are read and written
@@ -50,6 +50,7 @@ class Store:
 
     def __init__(self, plan: ServerPlan, url: str, *, is_new: bool = True) -> None:
         self.plan = plan
+        self._numbers: dict[bytes, tuple[int, int]] = {}  # of the occasion and the survey, by fingerprint
         self.engine, self._reading = engines_of(url, LoggedIds.SETUP)
         self._ids: Ids = LoggedIds() if self.engine.dialect.name == "sqlite" else SharedIds()
         try:
@@ -60,19 +61,38 @@ class Store:
                 metadata.create_all(connection)
                 self._ids.prepare(connection)
                 self._migrate(connection)
-                self._numbers = {
-                    occasion.fingerprint: open_survey(connection, occasion) for occasion in plan.occasions().values()
-                }
-                n, _ = numbers_of_reports(connection)
-                # Others that nobody has answered are of no interest: a server was started with them once.
-                self._held = [one for one in held_surveys(connection, plan) if one.is_served or n[one.number]]
+                opened = self._opened(connection, plan)
                 if is_new:
-                    require_same_versions(plan, self._held, n)
-                self._surveys = {one.number: one.occasion for one in self._held if one.occasion is not None}
+                    require_same_versions(plan, opened.held, numbers_of_reports(connection)[0])
         except BaseException:
             self.close()
             raise
+        self._use(plan, opened)
         self._insert_batches = Insert(self.engine, sa.insert(batches), PARTS)
+
+    def _opened(self, connection: sa.Connection, plan: ServerPlan) -> OpenedPlan:
+        """Insert what of a plan the database does not have, and return what it has then."""
+        numbers = {one.fingerprint: open_survey(connection, one) for one in plan.occasions().values()}
+        n, _ = numbers_of_reports(connection)
+        # Others that nobody has answered are of no interest: a server was started with them once.
+        held = [one for one in held_surveys(connection, plan) if one.is_served or n[one.number]]
+        joined = sa.select(surveys.c.fingerprint).join(occasions, surveys.c.occasion == occasions.c.occasion)
+        closed = frozenset(map(bytes, connection.scalars(joined.where(occasions.c.closed))))
+        return OpenedPlan(numbers, held, closed)
+
+    def _use(self, plan: ServerPlan, opened: OpenedPlan) -> None:
+        """Use what a transaction has opened, after its commit. Other threads find each part of it before the plan."""
+        # Reports that were checked before belong to waves of earlier plans.
+        self._numbers = {**self._numbers, **opened.numbers}
+        self._held, self.closed = opened.held, opened.closed
+        self._surveys = {one.number: one.occasion for one in opened.held if one.occasion is not None}
+        self.plan = plan
+
+    def open(self, plan: ServerPlan) -> None:
+        """Receive reports for another plan of the same versions, whose waves are others."""
+        with self.write() as connection:
+            opened = self._opened(connection, plan)
+        self._use(plan, opened)
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
@@ -152,8 +172,9 @@ class Store:
 
         The first report with an id wins.
         """
-        statuses, closed = [Status.ACCEPTED] * len(reports), self._closed(connection)
+        statuses = [Status.ACCEPTED] * len(reports)
         numbers = [self._numbers[occasion.fingerprint] for occasion in reports.occasions]
+        closed = self._closed(connection, {occasion for occasion, _ in numbers})
         digests = reports.digests()
         places = places_of([occasion for occasion, _ in numbers])
         for occasion, own in sorted(places.items()):  # the same order in every process
@@ -307,23 +328,39 @@ class Store:
 
     # Waves ------------------------------------------------------------------------------------------------------------
 
-    def _closed(self, connection: sa.Connection) -> set[int]:
-        """Return which occasions of the plan are closed for good. None can be closed before the transaction ends."""
-        numbers = {number for number, _ in self._numbers.values()}
+    @staticmethod
+    def _closed(connection: sa.Connection, numbers: set[int]) -> set[int]:
+        """Return which occasions are closed for good. None can be closed before the transaction ends."""
         chosen = sa.select(occasions.c.occasion, occasions.c.closed).where(occasions.c.occasion.in_(numbers))
         return {number for number, closed in connection.execute(chosen.with_for_update(read=True)) if closed}
 
     def closed_waves(self) -> list[SurveyOccasion]:
         """Return what of the plan is closed for good, ascending by wave or round."""
+        of_plan = {one: self._numbers[one.fingerprint][0] for one in self.plan.occasions().values()}
         with self.write() as connection:
-            closed = self._closed(connection)
-        of_plan = self.plan.occasions().values()
-        return sorted((one for one in of_plan if self._numbers[one.fingerprint][0] in closed), key=_order)
+            closed = self._closed(connection, {*of_plan.values()})
+        return sorted((one for one, number in of_plan.items() if number in closed), key=_order)
 
-    def close_waves(self) -> tuple[int, int]:
-        """Close the waves of the plan for good: count their messages, and forget their ids.
+    def waves_to_close(self, last: int) -> list[int]:
+        """Return the waves of the series up to one that are not closed for good, ascending.
+
+        The last one that is closed is among them, because that can have been interrupted.
+        """
+        series = recipe_of(self.plan.versions[0]).series
+        with self.read() as connection:
+            rows = connection.execute(sa.select(occasions.c.key, occasions.c.wave).where(occasions.c.closed)).all()
+        closed = {wave for key, wave in rows if wave and bytes(key) == key_of(series, wave) and wave <= last}
+        return [wave for wave in range(1, last + 1) if wave not in closed or wave == max(closed)]
+
+    def close_waves(self, waves: Sequence[int] | None = None) -> tuple[int, int]:
+        """Close waves for good, by default those of the plan: count their messages, and forget their ids.
 
         Reports to them are refused from then on, also by servers that run. What was interrupted is completed by another call.
+
+        Parameters
+        ----------
+        waves : sequence of int, optional
+            Numbers of waves of the versions of the plan, also of such that nobody has answered.
 
         Returns
         -------
@@ -335,8 +372,11 @@ class Store:
         ValueError
             If there are messages to a version that the plan does not have, which could not be folded. Nothing is closed then.
         """
-        numbers = {number for number, _ in self._numbers.values()}
+        asked: Iterable[SurveyOccasion] = self.plan.occasions().values()
+        if waves is not None:
+            asked = [occasion for wave in waves for occasion in self.plan.in_wave(wave)]
         with self.write() as connection:
+            numbers = {open_survey(connection, occasion)[0] for occasion in asked}
             other = self._other_versions(connection, surveys.c.occasion.in_(numbers))
             if other:
                 raise ValueError(
@@ -351,9 +391,33 @@ class Store:
         return folded, forgotten
 
     def occasions(self) -> list[SurveyOccasion]:
-        """Return all surveys that reports were received for, ascending by wave or round, and version."""
-        found = [occasion for _, occasion in sorted(self._surveys.items())]
+        """Return all surveys that reports were received for, ascending by wave or round, and version.
+
+        With a calendar, those up to the current wave.
+        """
+        last = self.plan.wave
+        known = [occasion for _, occasion in sorted(self._surveys.items())]
+        found = [one for one in known if last is None or (one.entry or 0) <= last]
         return sorted(found, key=_order)
+
+
+@dataclass(frozen=True)
+class OpenedPlan:
+    """What a database has of a plan.
+
+    Attributes
+    ----------
+    numbers : dict
+        Numbers of the occasion and of the survey, by fingerprint.
+    held : list of HeldSurvey
+        Surveys of the plan, and others with reports.
+    closed : frozenset of bytes
+        Fingerprints of the surveys that are closed for good.
+    """
+
+    numbers: dict[bytes, tuple[int, int]]
+    held: list[HeldSurvey]
+    closed: frozenset[bytes]
 
 
 @dataclass(frozen=True)
