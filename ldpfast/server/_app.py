@@ -437,7 +437,7 @@ def _tokens(request: Request) -> Tokens:
 
 def _described(survey: Survey, plan: ServerPlan) -> tuple[bytes, str]:
     """Return what clients need of a survey as JSON, and its tag for caches."""
-    data = {
+    data: dict[str, Any] = {
         "fingerprint": survey.fingerprint,
         "schema": survey.client_schema(),
         "table": base64.b64encode(survey.client_table()).decode(),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from ldpfast.survey import Survey
 from ..support.aggregation import counted_of
 from ..support.clients import amalgamate, build_package
 from ..support.process import ROOT, compile_c
+from ..support.server import Server
 
 pytestmark = pytest.mark.long
 
@@ -27,7 +30,14 @@ static void send(const uint8_t *message, size_t length) { fwrite(message, 1, len
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.S | re.M)
+    found = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.S | re.M)
+    return [text for text in found if not re.search("wave_at|waveAt", text)]
+
+
+def calendar_block(language: str) -> str:
+    """Return the example with a calendar."""
+    (found,) = re.findall(rf"^```{language}\n((?:(?!^```).)*?(?:wave_at|waveAt).*?)^```", PAGE, re.S | re.M)
+    return found
 
 
 @pytest.fixture
@@ -103,6 +113,53 @@ def test_a_server_counts_messages_of_all_clients(survey, tmp_path):
     server = survey.aggregator().update(messages)
     assert server.n == 45
     assert counted_of(server).states[0].sum() == 45
+
+
+SEND_ONCE = """
+const server = SERVER, fingerprints = FINGERPRINTS;
+for (let person = 0; person < 300; person++) {
+  const items = new Map();
+  const localStorage = { getItem: (name) => items.get(name) ?? null, setItem: (name, text) => void items.set(name, text) };
+  BLOCK
+  if ([...items.keys()].some((name) => name.startsWith("ldpfast-queue"))) break;
+}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+def test_the_examples_with_a_calendar_send_in_the_wave_of_the_calendar(tmp_path, capsys, monkeypatch):
+    """Persons come until it is the turn of one, in Python and in JavaScript, in the second wave."""
+    pytest.importorskip("ziglang")
+    first = datetime.now(UTC).date() - timedelta(days=9)
+    page = (ROOT / "docs" / "server.md").read_text()
+    (text,) = re.findall(r"```toml\n((?:(?!```).)*?\[calendar\].*?)```", page, re.S)
+    (tmp_path / "weekly.toml").write_text(text.replace("2027-01-04", first.isoformat()))
+    survey = Survey.from_toml((tmp_path / "weekly.toml").read_text())
+    server = Server(tmp_path, f"sqlite:///{tmp_path}/reports.db", surveys=["weekly.toml"])
+    try:
+        monkeypatch.chdir(tmp_path)
+        code, shown = calendar_block("python").replace("http://127.0.0.1:8000", server.url), ""
+        while not shown:
+            (tmp_path / "ledger.json").unlink(missing_ok=True)
+            exec(compile(code, "docs/clients.md", "exec", dont_inherit=True), {})
+            shown = capsys.readouterr().out
+        assert shown == "Sent(accepted=1, duplicate=0, refused={})\n"
+        shutil.copytree(build_package(tmp_path / "package"), tmp_path / "node_modules" / "ldpfast-client")
+        head, _, rest = calendar_block("js").partition("\n")
+        rest = rest.replace("1799020800", str(survey.calendar.opens(1)))
+        tables = [hashlib.sha256(survey.in_wave(wave).client_table()).hexdigest() for wave in range(1, 9)]
+        program = (
+            SEND_ONCE.replace("SERVER", repr(server.url)).replace("FINGERPRINTS", repr(tables)).replace("BLOCK", rest)
+        )
+        (tmp_path / "weekly.mjs").write_text(f"{head}\n{program}")
+        done = subprocess.run(
+            ["node", "weekly.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120
+        )
+        assert done.stdout == "stored\n"
+        assert server.get("/estimates?wave=2")["n"] == 2
+    finally:
+        server.kill()
 
 
 def test_the_tests_that_the_page_names_exist():

@@ -11,13 +11,14 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 import ldpfast as ldp
-from ldpfast.cli import _parser
+from ldpfast.cli import _parser, main
 
 from ..support.clients import build_package
 from ..support.process import ROOT
@@ -68,14 +69,14 @@ def site(tmp_path):
 
 def test_the_web_page_has_the_fingerprint_of_the_table():
     (written,) = re.findall('fingerprint = "(.*)"', block("html"))
-    assert written == hashlib.sha256(ldp.Survey.from_toml(block("toml")).client_table()).hexdigest()
+    assert written == hashlib.sha256(ldp.Survey.from_toml(block("toml", "groups")).client_table()).hexdigest()
 
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_the_commands_of_the_page(start_server, tmp_path):
-    assert block("sh", "ldpfast serve").startswith("ldpfast serve survey.toml --port 8000 ")
-    (tmp_path / "survey.toml").write_text(block("toml"))
+    assert block("sh", "--port").startswith("ldpfast serve survey.toml --port 8000 ")
+    (tmp_path / "survey.toml").write_text(block("toml", "groups"))
     server = start_server(tmp_path, f"sqlite:///{tmp_path}/reports.db")
     (tmp_path / "tokens").rename(tmp_path / "ldpfast-tokens")
 
@@ -93,13 +94,27 @@ def test_the_commands_of_the_page(start_server, tmp_path):
     server.stop()
 
 
+def test_the_commands_of_the_calendar(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = block("toml", "[calendar]")
+    plan, check, serve = block("sh", "weekly.toml").splitlines()
+    for command, start, shown in (
+        (plan, "2027-01-04", "   1  2027-01-04 00:00 UTC  2027-01-11 00:00 UTC  2027-01-12 00:00 UTC"),
+        (check, datetime.now(UTC).date().isoformat(), "ready to serve: wave 1 opens at "),
+    ):
+        (tmp_path / "weekly.toml").write_text(text.replace("2027-01-04", start))
+        assert main(command.split()[1:]) == 0
+        assert shown in capsys.readouterr().out
+    assert f"{serve} --check" == check
+
+
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
 def test_the_web_page_sends_a_report_and_the_page_of_the_server_shows_it(start_server, tmp_path, site):
     pytest.importorskip("ziglang")
     folder, address = site
     build_package(folder)
-    (tmp_path / "survey.toml").write_text(block("toml"))
+    (tmp_path / "survey.toml").write_text(block("toml", "groups"))
     server = start_server(tmp_path, f"sqlite:///{tmp_path}/reports.db", "--origin", address)
     click = '<script>setTimeout(() => document.querySelector("button").click(), 3000)</script></html>'
     page = block("html").replace("http://127.0.0.1:8000", server.url).replace("</html>", click)

@@ -271,7 +271,7 @@ def test_reports_are_accepted_to_the_second(tmp_path):
             (closes + GRACE - 1, (1, 0, {})),
             (closes + GRACE, (0, 0, {"closed": 1})),
         ):
-            clock.now = now
+            clock.move(server, now)
             assert send(server, [reports.pop()]) == expected
         assert send(server, [report._replace(message=b"x" * 20) for report in reports[:2]]) == (
             0,
@@ -366,8 +366,11 @@ def test_the_command_line_with_a_calendar(tmp_path, capsys):
     tokens = ("--token-file", tmp_path / "tokens")
     status, shown = run("serve", "--wave", 2, *tokens)
     assert (status, "waves must be left out for a survey with a calendar" in shown) == (2, True)
+    now = replace(FIRST, calendar=Calendar(datetime.now(UTC).date(), "1 week"))
+    file.write_text(now.to_toml())
     status, shown = run("serve", "--check", *tokens)
-    assert (status, "ready to serve: wave " in shown) == (0, True)
+    assert (status, "ready to serve: wave 1 opens at " in shown) == (0, True)
+    file.write_text(FIRST.to_toml())
     with served(url, Clock(FIRST.calendar.opens(2) + HOUR)) as server:
         n = len(reports_of(1, 2))
         assert send(server, [*reports_of(1, 1)[:3], *reports_of(1, 2)]) == (n + 3, 0, {})
