@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import re
 import secrets
 import signal
 import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,9 @@ from ._survey_commands import read_survey
 
 DATABASE = "sqlite:///reports.db"
 TOKENS = "ldpfast-tokens"
+SEVERAL_DATABASES, NAME = "sqlite:///reports-{name}.db", "{name}"
 DEMO_PEOPLE = 6000
+DEMO_WAVES = [1, 2, 3]
 CONNECTIONS, FEWEST_CONNECTIONS = 2000, 16  # at once, and where the system allows few open files
 OTHER_FILES = 200  # that the process has open besides connections
 
@@ -44,7 +47,13 @@ def add_commands(commands: Any) -> None:
         epilog="The server speaks HTTP without encryption: put a reverse proxy with TLS before it. It logs no addresses and no "
         "requests. docs/server.md has the calls.",
     )
-    _add_database(serve, optional_survey=True, wave_note="; left out for a survey with a calendar")
+    _add_database(
+        serve,
+        optional_survey=True,
+        survey_note=". Files of several series are served under their names: a.toml under /a/, from the database reports-a.db, "
+        "or {name} in --database",
+        wave_note="; left out for a survey with a calendar",
+    )
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     serve.add_argument("--port", type=int, default=8000, help="port (default: %(default)s; 0 is any that is free)")
     serve.add_argument(
@@ -98,13 +107,13 @@ def add_commands(commands: Any) -> None:
     export.set_defaults(command=_export)
 
 
-def _add_database(parser: Any, optional_survey: bool = False, wave_note: str = "") -> None:
+def _add_database(parser: Any, optional_survey: bool = False, survey_note: str = "", wave_note: str = "") -> None:
     parser.add_argument(
         "surveys",
         nargs="*" if optional_survey else "+",
         type=Path,
         metavar="SURVEY",
-        help="survey in TOML, or several versions of one; see `Survey.from_toml`",
+        help=f"survey in TOML, or several versions of one; see `Survey.from_toml`{survey_note}",
     )
     parser.add_argument(
         "--database", default=DATABASE, metavar="URL", help="SQLite file or PostgreSQL (default: %(default)s)"
@@ -127,7 +136,20 @@ def _add_database(parser: Any, optional_survey: bool = False, wave_note: str = "
 
 def _read_surveys(paths: Sequence[Path], rounds: Sequence[int] | None) -> tuple[list[Survey], list[str] | None]:
     """Return the surveys of files, those of repeated surveys in open rounds, and the groups that the newest declares."""
-    from ..survey._toml import groups_of, has_rounds
+    return _together(_parsed(paths, rounds))
+
+
+def _together(parsed: Mapping[Path, list[Survey]]) -> tuple[list[Survey], list[str] | None]:
+    """Return the surveys of the files of one series, and the groups that the newest declares."""
+    from ..survey._toml import groups_of
+
+    newest = max(parsed, key=lambda path: parsed[path][0].revision)
+    return [survey for members in parsed.values() for survey in members], groups_of(newest.read_text(encoding="utf-8"))
+
+
+def _parsed(paths: Sequence[Path], rounds: Sequence[int] | None) -> dict[Path, list[Survey]]:
+    """Return the surveys of files; of a repeated one, those of open rounds."""
+    from ..survey._toml import has_rounds
 
     def parse(text: str) -> list[Survey]:
         if not has_rounds(text):
@@ -139,10 +161,44 @@ def _read_surveys(paths: Sequence[Path], rounds: Sequence[int] | None) -> tuple[
             raise ValueError("--round must be given for a repeated survey")
         return [repeated.in_round(number) for number in rounds]
 
-    surveys = [read_survey(path, parse) for path in paths]
-    newest = max(range(len(paths)), key=lambda i: surveys[i][0].revision)
-    found = [survey for members in surveys for survey in members]
-    return found, groups_of(paths[newest].read_text(encoding="utf-8"))
+    twice = next((path for i, path in enumerate(paths) if path in paths[:i]), None)
+    if twice is not None:
+        raise ValueError(f"SURVEY must be different files, got {twice} twice")
+    return {path: read_survey(path, parse) for path in paths}
+
+
+class _Study(NamedTuple):
+    """The versions of a survey that are served together: alone, or under the path of a name."""
+
+    name: str
+    surveys: list[Survey]
+    groups: list[str] | None
+    waves: list[int] | None
+    url: str
+
+
+def _studies(arguments: argparse.Namespace) -> list[_Study]:
+    """Return what is to be served: one study, or one for each name of a series, with a database of its own."""
+    series: dict[str | None, dict[Path, list[Survey]]] = {}
+    for path, members in _parsed(arguments.surveys, arguments.round).items():
+        series.setdefault(members[0].series, {})[path] = members
+    if len(series) == 1 or None in series:  # surveys without a name are versions of one, which the server checks
+        surveys, groups = _together({path: own for parsed in series.values() for path, own in parsed.items()})
+        return [_Study("", surveys, groups, arguments.wave, arguments.database)]
+    if arguments.wave or arguments.round:
+        raise ValueError("--wave and --round must be left out for several series: give them a calendar")
+    template = SEVERAL_DATABASES if arguments.database == DATABASE else arguments.database
+    if NAME not in template:
+        raise ValueError(f"--database must contain {NAME} for several series, such as {SEVERAL_DATABASES}")
+    found: dict[str, _Study] = {}
+    for parsed in series.values():
+        name = next(iter(parsed)).stem
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or name == "health" or name in found:
+            raise ValueError(
+                f"files of several series must have different names of letters, digits, - and _, got {name!r}"
+            )
+        found[name] = _Study(name, *_together(parsed), None, template.replace(NAME, name))
+    return list(found.values())
 
 
 def _serve(arguments: argparse.Namespace) -> int:
@@ -150,6 +206,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     optional("sqlalchemy", "server")
     from ..server._access import Tokens
     from ..server._app import LOCAL, create_app
+    from ..server._mounted import mounted
 
     # What must be undone is on a stack: the folder of the demonstration, the file of the socket, and the handler of SIGHUP.
     with ExitStack() as stack:
@@ -158,39 +215,42 @@ def _serve(arguments: argparse.Namespace) -> int:
             if arguments.surveys:
                 raise ValueError("SURVEY must be left out with --demo")
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            surveys, waves = [_demo_survey()], [1, 2, 3]
-            groups: list[str] | None = ["north", "south"]
-            url, token_file = f"sqlite:///{folder}/reports.db", folder / TOKENS
+            token_file = folder / TOKENS
+            url = f"sqlite:///{folder}/reports.db"
+            studies = [_Study("", [_demo_survey()], ["north", "south"], DEMO_WAVES, url)]
         else:
             if not arguments.surveys:
                 raise ValueError("SURVEY must be given")
-            surveys, groups = _read_surveys(arguments.surveys, arguments.round)
-            waves = arguments.wave
-            url = arguments.database
-            token_file = arguments.token_file or Path(TOKENS)
+            studies, token_file = _studies(arguments), arguments.token_file or Path(TOKENS)
         is_new = not token_file.exists()
         tokens = Tokens.from_file(token_file)
-        app = create_app(
-            surveys,
-            url,
-            waves=waves,
-            groups=groups,
-            tokens=tokens,
-            reads_need_token=arguments.socket is None,
-            origins=arguments.origin,
-            hosts=[*LOCAL, arguments.host, *arguments.allowed_host],
-            folds=not arguments.keep_messages,
-        )
+        apps = {
+            study.name: create_app(
+                study.surveys,
+                study.url,
+                waves=study.waves,
+                groups=study.groups,
+                tokens=tokens,
+                reads_need_token=arguments.socket is None,
+                origins=arguments.origin,
+                hosts=[*LOCAL, arguments.host, *arguments.allowed_host],
+                folds=not arguments.keep_messages,
+            )
+            for study in studies
+        }
         if arguments.demo:
-            _fill(app, surveys[0], waves)
+            _fill(apps[""], studies[0].surveys[0], DEMO_WAVES)
             print(f"token for reading: {tokens.read[0]}", flush=True)
         elif is_new:
             print(f"a token for reading was written to {token_file}", flush=True)
+        for study in studies:
+            place = f" under /{study.name}/" if study.name else ""
+            if arguments.check or place:
+                print(f"ready to serve{place}{_current_wave(apps[study.name].state.store.plan)}", flush=True)
         if arguments.check:
-            print(f"ready to serve{_current_wave(app.state.store.plan)}")
             return 0
         config = uvicorn.Config(
-            app,
+            apps.get("") or mounted(apps),
             host=arguments.host,
             port=arguments.port,
             access_log=False,
@@ -207,7 +267,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         if arguments.socket is not None:
             sockets = [_private_socket(arguments.socket)]
             stack.callback(arguments.socket.unlink, missing_ok=True)
-        stack.enter_context(_reloading(app, token_file))
+        stack.enter_context(_reloading(list(apps.values()), token_file))
         uvicorn.Server(config).run(sockets=sockets)
     return 0
 
@@ -223,7 +283,7 @@ def _current_wave(plan: Any) -> str:
 
 
 @contextmanager
-def _reloading(app: Any, token_file: Path) -> Iterator[None]:
+def _reloading(apps: Sequence[Any], token_file: Path) -> Iterator[None]:
     """Read the tokens again at SIGHUP, as servers do, also under nohup. If they cannot be read, those from before stay."""
     if not hasattr(signal, "SIGHUP") or threading.current_thread() is not threading.main_thread():
         yield
@@ -234,10 +294,12 @@ def _reloading(app: Any, token_file: Path) -> Iterator[None]:
 
     def reload(*_: Any) -> None:
         try:
-            app.state.tokens = Tokens.read_file(token_file)
+            tokens = Tokens.read_file(token_file)
         except (OSError, ValueError) as error:
             log.error("the tokens stay as they were: %s", error)
         else:
+            for app in apps:
+                app.state.tokens = tokens
             log.info("the tokens were read again")
 
     before = signal.signal(signal.SIGHUP, reload)

@@ -173,7 +173,7 @@ def create_app(
     )
     app.router.redirect_slashes = False
     app.state.tokens, app.state.store = tokens or Tokens.fresh(), store
-    app.state.schedule = schedule
+    app.state.schedule, app.state.health = schedule, server.health
     return app
 
 

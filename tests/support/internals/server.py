@@ -3,6 +3,7 @@
 from ldpfast.server import _access as access
 from ldpfast.server import _exports as exports
 from ldpfast.server import _loss as loss
+from ldpfast.server import _mounted
 from ldpfast.server import _receiver as server_receiver
 from ldpfast.server import _reports as reports
 from ldpfast.server import _server_plan as server_plan
@@ -26,6 +27,7 @@ __all__ = [
     "exports",
     "loss",
     "metadata",
+    "mounted",
     "reports",
     "server_plan",
     "server_receiver",
@@ -46,3 +48,4 @@ UnavailableError = server_receiver.UnavailableError
 Store = server_store.Store
 VERSION = tables.VERSION
 metadata = tables.metadata
+mounted = _mounted.mounted
