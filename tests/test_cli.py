@@ -729,7 +729,7 @@ def test_states_of_single_questions_are_estimated(capsys, tmp_path):
         (
             "epsilon = 1\nquestion = 3",
             "entries epsilon, answers, weights, series, waves, turns, open_ended, revision, wave, "
-            "questions only, got 'question'",
+            "calendar, questions only, got 'question'",
         ),
         ("questions = {}", "an entry 'epsilon': a number"),
         ("epsilon = 1", "an entry 'questions': a table of questions"),

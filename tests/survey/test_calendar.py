@@ -116,7 +116,9 @@ def test_moments_are_finite(now):
 # Surveys --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.claim("A calendar changes no report: a wave keeps its fingerprint, table and coins.", "Surveys")
+@pytest.mark.claim(
+    "A calendar changes no report: a wave keeps its fingerprint, table and coins.", "Surveys and ledgers"
+)
 def test_no_report_depends_on_the_calendar():
     for other in (WEEKS, Calendar(date(2030, 1, 1), "1 day", grace="1 hour")):
         dated = replace(PANEL, calendar=other)
@@ -135,7 +137,9 @@ def test_no_report_depends_on_the_calendar():
     assert DATED.client(ledger=ledger).answer({"smokes": False}, wave=turn) == message
 
 
-@pytest.mark.claim("A calendar is kept by TOML, descriptions, pickles and revisions of a survey.", "Surveys")
+@pytest.mark.claim(
+    "A calendar is kept by TOML, descriptions, pickles and revisions of a survey.", "Surveys and ledgers"
+)
 def test_the_calendar_travels_with_the_survey():
     assert DATED.calendar == WEEKS
     assert Survey.from_toml(TOML.format(start="2027-01-04")) == DATED
