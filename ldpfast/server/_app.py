@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -187,6 +188,7 @@ class _Server:
         self._results = ResultCache(store)
         self._worker = Worker(self._results.release)
         self._described: dict[bytes, tuple[bytes, str]] = {}
+        self._describing = asyncio.Lock()
         self._registry = CollectorRegistry()
         seen = Counter("ldpfast_reports", "Reports by what became of them", ["status"], registry=self._registry)
         self._seen = {status: seen.labels(status) for status in ("accepted", "duplicate", "refused")}
@@ -233,11 +235,13 @@ class _Server:
     async def _description(self, plan: ServerPlan, survey: Survey) -> tuple[bytes, str]:
         """Return what clients need of a survey of a plan. Large tables take a while."""
         key = recipe_of(survey).head
-        if key not in self._described:
-            found = await run_in_threadpool(_described, survey, plan)
-            known = {recipe_of(one).head for one in plan.open}
-            self._described = {one: text for one, text in self._described.items() if one in known} | {key: found}
-        return self._described[key]
+        async with self._describing:  # once, although many clients ask when a wave opens
+            if key not in self._described:
+                found = await run_in_threadpool(_described, survey, plan)
+                known = {recipe_of(one).head for one in plan.open}
+                kept = {one: text for one, text in self._described.items() if one in known}
+                self._described = {**kept, key: found}
+            return self._described[key]
 
     async def reports(self, request: Request) -> Response:
         """Store the reports of a body, and say what became of each."""

@@ -25,7 +25,7 @@ def mounted(apps: Mapping[str, Starlette]) -> Starlette:
             yield
 
     async def health(request: Request) -> Response:
-        answers = [await app.state.health(request) for app in apps.values()]
+        answers: list[Response] = [await app.state.health(request) for app in apps.values()]
         return next((answer for answer in answers if answer.status_code != 200), answers[0])
 
     async def not_found(_: Request, __: Exception) -> Response:

@@ -243,7 +243,10 @@ def _moment(start: Any) -> datetime:
             raise ValueError(f"start must be a date, or have a time zone such as +00:00, got {start.isoformat()}")
         if start.microsecond:
             raise ValueError(f"start must be in whole seconds, got {start.isoformat()}")
-        return start.astimezone(UTC)
+        try:
+            return start.astimezone(UTC)
+        except OverflowError:
+            raise ValueError(f"start must be in the years 1 to 9999 in UTC, got {start.isoformat()}") from None
     if isinstance(start, date):
         return datetime(start.year, start.month, start.day, tzinfo=UTC)
     raise TypeError(f"start must be a date, or a datetime with a time zone, got {type(start).__name__}")
@@ -252,7 +255,7 @@ def _moment(start: Any) -> datetime:
 def _duration(name: str, given: Any, least: timedelta, most: timedelta) -> timedelta:
     """Return a duration in whole seconds, which is given as such or as text."""
     if isinstance(given, str):
-        found = re.fullmatch(rf"([0-9]{{1,9}}) ({'|'.join(UNITS)})s?", given)
+        found = re.fullmatch(rf"([0-9]{{1,8}}) ({'|'.join(UNITS)})s?", given)
         if found is None:
             raise ValueError(f"{name} must be a number of {', '.join(f'{unit}s' for unit in UNITS)}, got {given!r}")
         duration = timedelta(seconds=int(found[1]) * UNITS[found[2]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -176,15 +177,15 @@ def catch_up(url, clock):
 @pytest.mark.long
 @pytest.mark.claim("A server that is killed while it catches up with the calendar ends in the same state.", "Server")
 @pytest.mark.parametrize("committed", [False, True])
-def test_a_crash_in_any_transaction_of_catching_up_changes_nothing(tmp_path, monkeypatch, committed):
+def test_a_crash_in_any_transaction_of_catching_up_changes_nothing(tmp_path, monkeypatch, caplog, committed):
     """Each transaction in turn is the last one of a process that opens and closes the waves of three weeks of downtime."""
-    before, after, clock = tmp_path / "reports.db", tmp_path / "crashed.db", Clock(FIRST.calendar.closes(2) + HOUR)
+    before, clock = tmp_path / "reports.db", Clock(FIRST.calendar.closes(2) + HOUR)
     with served(f"sqlite:///{before}", clock) as server:
         assert send(server, [*reports_of(1, 2), *reports_of(1, 3)])[1:] == (0, {})
     clock.now = FIRST.calendar.opens(6)
     step, is_done, expected = 0, False, None
     while not is_done:
-        shutil.copy(before, after)
+        after = shutil.copy(before, tmp_path / f"{step}.db")
         with monkeypatch.context() as patch:
             crash_at(patch, step, committed)
             try:
@@ -197,9 +198,39 @@ def test_a_crash_in_any_transaction_of_catching_up_changes_nothing(tmp_path, mon
         expected = expected or content(f"sqlite:///{after}")
         assert content(f"sqlite:///{after}") == expected, step
         step += 1
+    assert caplog.messages == []  # no step was tried twice
     assert step > 15
     assert expected["waves"] == [(wave, wave < 5) for wave in range(1, 8)]
     assert {n for *_, n, _ in expected["states"]} == {len(reports_of(1, 2)), len(reports_of(1, 3))}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(postgres_programs() is None, reason="needs PostgreSQL")
+def test_two_servers_on_one_postgres_follow_the_calendar_together():
+    """Both open and close each wave at the same moment, while one receives what the other receives, too."""
+    clock, sent = Clock(START), Counter()
+    with (
+        postgres() as url,
+        served(url, clock) as one,
+        served(url, clock) as two,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        for wave in range(1, 9):
+            clock.now = FIRST.calendar.opens(wave) + GRACE
+            list(pool.map(lambda client: client.app.state.schedule.advance(), (one, two)))
+            answers = list(pool.map(lambda client, wave=wave: send(client, reports_of(1, wave)), (one, two)))
+            accepted, duplicate = (sum(answer[i] for answer in answers) for i in (0, 1))
+            assert accepted == duplicate == len(reports_of(1, wave))
+            sent[wave] = accepted
+        clock.now = FIRST.calendar.closes(8) + GRACE
+        list(pool.map(lambda client: client.app.state.schedule.advance(), (one, two)))
+        assert [send(client, reports_of(1, 8)[:1]) for client in (one, two)] == [(0, 0, {"closed": 1})] * 2
+        for wave, n in sent.items():
+            assert two.get(f"/estimates?wave={wave}", headers=READER).json()["n"] == n
+        found = content(url)
+    assert found["waves"] == [(wave, True) for wave in range(1, 9)]
+    assert (found["batches"], found["ids"]) == ([(0,)], [(0,)])
+    assert sum(sent.values()) == PEOPLE
 
 
 @pytest.mark.claim("A wave that a calendar has closed is never opened again, also when the clock goes back.", "Server")

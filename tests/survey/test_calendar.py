@@ -99,6 +99,9 @@ def test_the_start_has_a_time_zone():
         ((date(2027, 1, 4), timedelta(days=1, microseconds=1)), ValueError, "in whole seconds"),
         ((date(2027, 1, 4), "1 week", 0), ValueError, "waves must be an integer"),
         ((date(2027, 1, 4), "1 week", 8, "8 days"), ValueError, r"grace must be in \[0 seconds, 1 week\]"),
+        ((date(2027, 1, 4), "99999999 weeks"), ValueError, r"every must be in \[1 minute, 366 days\]"),
+        ((date(2027, 1, 4), "999999999 weeks"), ValueError, "every must be a number of weeks"),
+        ((datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5))), "1 week"), ValueError, "years 1 to 9999 in UTC"),
         ((date(9999, 1, 4), "1 week", 60), ValueError, "before the year 10000"),
     ],
 )
