@@ -102,8 +102,8 @@ class Survey(Question[SurveyResult]):
     ------
     TypeError, ValueError
         If there is no question; if a name is not a non-empty text, has control characters, or is "ldpfast"; if a `Cross`
-        names an unknown question; if `answers` or `weights` do not fit the questions; if no mechanism can certify
-        epsilon / answers.
+        names an unknown question; if `answers` or `weights` do not fit the questions; if `calendar` has other waves; if no
+        mechanism can certify epsilon / answers.
 
     Notes
     -----
