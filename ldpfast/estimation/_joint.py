@@ -87,7 +87,8 @@ def joint(reports: Sequence[ArrayLike], designs: Sequence[Any]) -> Estimate[Floa
     variance = (counts @ np.square(decoding) / n - value**2) / n
     covariance = None if squares is None else (squares - np.outer(value, value)) / n
     rule = BoundedSum.of_mean(value, decoding.min(axis=0), decoding.max(axis=0), n)
-    shaped = BoundedSum(np.reshape(rule.up, numbers), np.reshape(rule.down, numbers))
+    up, down, change = (np.reshape(part, numbers) for part in (rule.up, rule.down, rule.change))
+    shaped = BoundedSum(up, down, change=change)
     stderr = np.sqrt(np.maximum(variance, 0)).reshape(numbers)
     guarantee = compose(*(mechanism.guarantee for mechanism in mechanisms))
     return Estimate(value.reshape(numbers), stderr, n, guarantee, covariance, shaped, _span=(0.0, 1.0))

@@ -79,12 +79,12 @@ class Grid(SumFormat):
         up, down = np.maximum(upper - value, noise) / n, np.maximum(value - lower, noise) / n
         needed, guarantee = Normal.of_sum(n).needed, decoding.guarantee
         if self.scalar:
-            rule = BoundedSum(up[..., 0], down[..., 0], needed)
+            rule = BoundedSum(up[..., 0], down[..., 0], needed, math.inf)
             value, stderr = value[..., 0], stderr[..., 0]
             if value.ndim == 0:
                 value, stderr = float(value), float(stderr)
             return Estimate(value, stderr, people, guarantee, None, rule, _span=span)
-        return Estimate(value, stderr, people, guarantee, None, BoundedSum(up, down, needed), _span=span)
+        return Estimate(value, stderr, people, guarantee, None, BoundedSum(up, down, needed, math.inf), _span=span)
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         return reports.astype(np.float64)

@@ -63,7 +63,8 @@ class SeededVectors(SumFormat):
         The third central moment of the numbers of equal people, over their variance, is the size of a jump with the same
         skewness: measured, it is the distance from their mean to 0.
         """
-        return BoundedSum(np.maximum(-mean, 0.0) / n, np.maximum(mean, 0.0) / n, Normal.of_sum(n).needed)
+        up, down = np.maximum(-mean, 0.0) / n, np.maximum(mean, 0.0) / n
+        return BoundedSum(up, down, Normal.of_sum(n).needed, 2 * self.bound / n)
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         rows = np.empty((len(reports), self.dim), np.float32)

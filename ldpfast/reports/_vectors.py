@@ -60,7 +60,7 @@ class Vectors(SumFormat):
     def mean(self, decoding: Decoding, state: AnyArray, n: int) -> Estimate[Any]:
         value = sums_of(state) * (self.bound * 2.0**-40 / n)
         stderr = np.full(self.dim, np.sqrt(self.second_moment / n))
-        return Estimate(value, stderr, n, decoding.guarantee, None, Normal.of_sum(n))
+        return Estimate(value, stderr, n, decoding.guarantee, None, Normal.of_sum(n, change=2 * self.bound / n))
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_vectors(reports, self.dim, self.bound, state)

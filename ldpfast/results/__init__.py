@@ -16,6 +16,7 @@ from ._estimate import Estimate
 from ._estimate import LabeledEstimate as LabeledEstimate
 from ._estimate import guarantee_text as guarantee_text
 from ._fieller import Fieller as Fieller
+from ._fieller import SeparateChange as SeparateChange
 from ._intervals import NORMAL_FROM as NORMAL_FROM
 from ._intervals import ONE_SIGMA as ONE_SIGMA
 from ._intervals import Binomial as Binomial
@@ -24,6 +25,8 @@ from ._intervals import IntervalRule as IntervalRule
 from ._intervals import Normal as Normal
 from ._intervals import StudentT as StudentT
 from ._intervals import WithGaps as WithGaps
+from ._intervals import rule_with_liars as rule_with_liars
+from ._intervals import shift_by_liars as shift_by_liars
 from ._intervals import t_quantile as t_quantile
 from ._joined import Joined as Joined
 from ._joint_estimate import JointEstimate as JointEstimate

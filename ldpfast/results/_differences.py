@@ -9,8 +9,8 @@ import numpy as np
 
 from .._typing import Floats
 from ..privacy import of_disjoint
-from ._fieller import Fieller
-from ._intervals import IntervalRule, Normal, has_tails, rounding_of
+from ._fieller import Fieller, SeparateChange
+from ._intervals import Binomial, IntervalRule, Normal, has_tails, rounding_of
 from ._roots import bracket, roots
 from ._test_result import is_by_coordinate
 
@@ -52,6 +52,16 @@ class Recovered:
         low_a, high_a = self.a.rule.bounds(a, np.asarray(self.a.stderr), tail)
         low_b, high_b = self.b.rule.bounds(b, np.asarray(self.b.stderr), tail)
         return value - self._margin(a - low_a, high_b - b), value + self._margin(high_a - a, b - low_b)
+
+    def with_liars(self, share: float, n: Any) -> Recovered:
+        """Return the rule where at most a share of the reports of each is forged."""
+        parts: list[Any] = [self.a, self.b]
+        return Recovered(*(part._with_liars(share) for part in parts))
+
+    def largest_shift(self, share: float, n: Any) -> Any:
+        """Return how far forged reports, at most a share of those of each, can move each number."""
+        parts: list[Any] = [self.a, self.b]
+        return sum(part.largest_shift(share) for part in parts)
 
     def _margin(self, x: Floats, y: Floats) -> Floats:
         """Return the margin of the difference from a margin of a and one of b."""
@@ -113,7 +123,9 @@ def difference(a: Estimate[Any], b: Estimate[Any]) -> dict[str, Any]:
     a, b = a._unbiased(), b._unbiased()
     rule: IntervalRule = Recovered(a, b)
     if isinstance(a.rule, Normal) and isinstance(b.rule, Normal):
-        rule = Normal(a.rule.bias + b.rule.bias, max(a.rule.needed, b.rule.needed))
+        changes = _changes(a, b)
+        change = None if changes is None else sum(changes)
+        rule = Normal(a.rule.bias + b.rule.bias, max(a.rule.needed, b.rule.needed), change)
     known = a.covariance is not None and b.covariance is not None
     low_a, high_a = a._span
     low_b, high_b = b._span
@@ -138,9 +150,38 @@ def ratio(a: Estimate[Any], b: Estimate[Any]) -> dict[str, Any]:
         value = top / bottom
         stderr = np.sqrt(va + value**2 * vb) / np.abs(bottom)
     needed = max(a._needed, b._needed, *(Normal.of_sum(part.n).needed for part in (a, b)))
-    rule = Fieller(top, bottom, np.asarray(va), np.asarray(vb), np.zeros(top.shape), needed=needed)
+    changes = _changes(a, b)
+    rule = Fieller(
+        top,
+        bottom,
+        np.asarray(va),
+        np.asarray(vb),
+        np.zeros(top.shape),
+        needed=needed,
+        change=None if changes is None else SeparateChange(*changes),
+    )
     quantity = f"ratio of {_plural(a)}"
     return {"value": _plain(value), "stderr": _plain(stderr), "rule": rule, "quantity": quantity, **_common(a, b)}
+
+
+def _changes(a: Estimate[Any], b: Estimate[Any]) -> tuple[Any, Any] | None:
+    """Return the changes of a and of b per forged report, if the same share of the reports of each is forged.
+
+    None if they are not known.
+    """
+    found = [_change(part.rule) for part in (a, b)]
+    if found[0] is None or found[1] is None:
+        return None
+    n = a.n + b.n
+    return a._senders / n * found[0], b._senders / n * found[1]
+
+
+def _change(rule: Any) -> Any:
+    """Return the largest change of an estimate if a report is replaced by another one; None if there is no such number."""
+    if isinstance(rule, Binomial):
+        return (rule.debiasing.one - rule.debiasing.zero) / rule.n
+    change = getattr(rule, "change", None)
+    return None if callable(change) else change
 
 
 def require_alike(a: Estimate[Any], b: Estimate[Any]) -> None:

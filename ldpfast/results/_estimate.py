@@ -11,12 +11,13 @@ import numpy as np
 
 from .. import _check, _plots
 from .._labels import in_order
+from .._limits import along
 from .._table import Table, estimate_columns, html_table, shown_places
 from .._typing import Floats
 from .._warnings import warn
 from ..privacy import Guarantee
 from ._differences import difference, ratio, require_alike, require_disjoint
-from ._intervals import IntervalRule, Normal
+from ._intervals import IntervalRule, Normal, rule_with_liars, shift_by_liars
 from ._people import People
 from ._report_warnings import SmallSampleWarning
 from ._test_result import ALTERNATIVES, TestResult, p_values
@@ -97,7 +98,9 @@ class Estimate(Generic[Value]):
         """The realized epsilon of the guarantee."""
         return self.guarantee.epsilon
 
-    def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Value, Value]:
+    def interval(
+        self, confidence: float = 0.95, simultaneous: bool = False, *, liars: float = 0.0
+    ) -> tuple[Value, Value]:
         """Return limits that contain the true value with the given probability.
 
         Parameters
@@ -106,6 +109,10 @@ class Estimate(Generic[Value]):
             Confidence level, in (0, 1).
         simultaneous : bool, default False
             Whether the limits hold for all coordinates simultaneously (Bonferroni), instead of for each separately.
+        liars : float, default 0.0
+            Largest share of the reports that can be forged, in [0, 1), whoever sends them and whatever they know; of a
+            difference or ratio, that of each of the two. The true value is that of all people, as if liars had reported
+            honestly, or that of the people who do not lie.
 
         Returns
         -------
@@ -114,12 +121,15 @@ class Estimate(Generic[Value]):
             every n. For means of codes of bounded size they follow `results.BoundedSum`, which cover for few reports,
             too. Otherwise they follow the rule that the estimator documents: normal limits (possibly widened for a bias),
             random scaling, or the inversion of a test. They are not clipped to the range of the parameter, for
-            differences need them as they are; texts, tables and plots show limits of shares cut at 0 and 1.
+            differences need them as they are; texts, tables and plots show limits of shares cut at 0 and 1. With liars, they
+            are infinite for reports without bounds, such as Laplace noise.
 
         Raises
         ------
         TypeError, ValueError
-            If `confidence` is not a number in (0, 1).
+            If `confidence` is not a number in (0, 1) or `liars` not one in [0, 1); with liars, if the limits follow a rule for
+            which it is not known what a report can change. Shares, means of bounded reports, their ratios and differences
+            have limits with liars.
 
         Warns
         -----
@@ -127,9 +137,65 @@ class Estimate(Generic[Value]):
             If the limits are normal and there are fewer than 30 reports, or 30 dim / k reports of k sampled coordinates.
             With one or two, 95 % limits cover 90 %.
         """
-        tail = self._tail(confidence, simultaneous)
+        tail, found = self._tail(confidence, simultaneous), self._with_liars(liars)
         self._warn_few()
-        return self._limits_at(tail)
+        return found._limits_at(tail)
+
+    def largest_shift(self, liars: float) -> Any:
+        """Return the largest amount by which people who lie can have moved the value.
+
+        Parameters
+        ----------
+        liars : float
+            Share of the reports that are forged, in [0, 1). The number of reports is rounded up.
+
+        Returns
+        -------
+        shift : float or ndarray
+            Of the shape of `value`. A liar replaces a report by any other one of the format. For shares and means it depends
+            neither on the records nor on the other reports; for ratios it is that of these reports, and it is infinite where
+            the forged reports can decide the denominator. It is infinite for reports without bounds, such as Laplace noise.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `interval` with liars.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpfast as ldp
+        >>> estimate = ldp.Warner(1.0).run(np.arange(10_000) % 4 == 0, rng=1)
+        >>> round(estimate.largest_shift(0.01), 4)  # a report is decoded as -0.58 or 1.58
+        0.0216
+        >>> low, high = estimate.interval(liars=0.01)
+        >>> bool(low < 0.25 < high), bool(high - low > 2 * estimate.largest_shift(0.01))
+        (True, True)
+        """
+        shift = shift_by_liars(self.rule, self._share_of_liars(liars), self._people_along())
+        whole = np.broadcast_to(np.asarray(shift, np.float64), np.shape(self.value))
+        return whole.copy() if whole.ndim else float(whole)
+
+    def _with_liars(self, share: float) -> Self:
+        """Return the estimate with limits that hold if at most a share of the reports is forged."""
+        share = self._share_of_liars(share)
+        return replace(self, rule=rule_with_liars(self.rule, share, self._people_along())) if share else self
+
+    @staticmethod
+    def _share_of_liars(share: float) -> float:
+        number = _check.real("liars", share)
+        if not 0 <= number < 1:
+            raise ValueError(f"liars must be in [0, 1), got {share!r}")
+        return number
+
+    def _people_along(self) -> Any:
+        """Return the number of people who can have sent a report for each number, in a shape that broadcasts with them."""
+        people = self._senders
+        return along(people, np.ndim(self.value) - np.ndim(people))
+
+    @property
+    def _senders(self) -> Any:
+        """Number of people any of whom can have sent a report for the estimate."""
+        return self.n
 
     def anytime_interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Value, Value]:
         """Return limits that contain the true value for all numbers of reports at once, with the given probability.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ ONE_SIGMA = 0.15865525393145707  # probability that a normal variable is more th
 NORMAL_FROM = 30  # reports; fewer have no nearly normal mean, and no reliable sample variance
 LEAST_TAIL = 1e-100  # of a t distribution
 MAX_HITS = 1e8  # from here on, two terms of the expansion of a Poisson limit are exact in double precision
+ROUNDING = 1e-12  # relative error of a product of a share and a number of reports, at most
 
 
 class IntervalRule(Protocol):
@@ -29,11 +30,84 @@ class IntervalRule(Protocol):
     With an attribute `rounding`, a number or one for every coordinate, so much of a margin can be an error that is not random,
     such as the place of a number within a cell.
 
+    With methods ``with_liars(share, n)`` and ``largest_shift(share, n)``, at most a share of n reports can be forged; n is a
+    number or an array that broadcasts with the coordinates. The first returns the rule for limits that hold then, the second
+    how far the forged reports can move each coordinate.
+
     With an attribute `has_tails`, which is True, a method ``tails(value, stderr, limit, side)`` returns the tails of given
     limits, the lower ones (side -1) or the upper ones (1): the smallest `tail` whose limits are not beyond them.
     """
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]: ...
+
+
+def forged_reports(share: float, n: Any) -> Any:
+    """Return the number of forged reports: a share of n, rounded up."""
+    return np.ceil(share * np.asarray(n, np.float64) * (1 - ROUNDING))
+
+
+def known_shift(share: float, n: Any, change: Any, rule: object) -> Any:
+    """Return how far forged reports move a number that one of them changes by at most `change`.
+
+    Raises
+    ------
+    ValueError
+        If the change is not known.
+    """
+    if change is None:
+        raise no_liars(rule)
+    liars = forged_reports(share, n)
+    with np.errstate(invalid="ignore"):
+        return np.where(liars == 0, 0.0, liars * change)
+
+
+def no_liars(rule: object) -> ValueError:
+    """Return the error for a rule without limits that allow for forged reports."""
+    return ValueError(
+        "limits with liars exist for shares and means from counts or from reports of bounded size, and for their ratios and "
+        "differences; in surveys for a YesNo, Choice, Mean, Histogram, Cross and Several without weights, got limits by "
+        f"{type(rule).__name__}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class WithLiars:
+    """Limits by another rule, where some reports are forged.
+
+    Without them, the value is at most `shift` away. The square of a report less the mean is at most the square of the range of
+    a report, so the square of the standard error is larger by at most `variance`.
+
+    Attributes
+    ----------
+    rule : IntervalRule
+    shift, variance : float or ndarray
+        Largest differences of the value, and of the square of its standard error.
+    """
+
+    rule: IntervalRule
+    shift: Any
+    variance: Any
+
+    @property
+    def by_coordinate(self) -> bool:
+        """Whether the other rule has limits for every coordinate by itself."""
+        return bool(getattr(self.rule, "by_coordinate", False))
+
+    @property
+    def needed(self) -> int:
+        """Number of reports that the other rule needs if there are too few, else 0."""
+        return int(getattr(self.rule, "needed", 0))
+
+    @property
+    def rounding(self) -> Any:
+        """How much of a margin can be an error that is not random."""
+        return self.shift + rounding_of(self.rule)
+
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
+        infinite = np.isinf(self.shift)
+        shift, variance = (np.where(infinite, 0.0, part) for part in (self.shift, self.variance))
+        low, high = self.rule.bounds(value, np.sqrt(np.square(stderr) + variance), tail)
+        return np.where(infinite, -np.inf, low - shift), np.where(infinite, np.inf, high + shift)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +143,14 @@ class WithGaps:
         low, high = self.rule.bounds(value, stderr, tail)
         return np.where(self.gaps, -np.inf, low), np.where(self.gaps, np.inf, high)
 
+    def with_liars(self, share: float, n: Any) -> WithGaps:
+        """Return the rule where some reports are forged."""
+        return WithGaps(rule_with_liars(self.rule, share, n), self.gaps)
+
+    def largest_shift(self, share: float, n: Any) -> Floats:
+        """Return how far forged reports can move each number."""
+        return np.where(self.gaps, np.inf, shift_by_liars(self.rule, share, n))
+
     @property
     def has_tails(self) -> bool:
         """Whether the other rule has tails of limits."""
@@ -97,6 +179,9 @@ class Normal:
         Bound on the bias, for all numbers or for each.
     needed : int
         Number of reports that are needed if there are too few for a nearly normal sum, else 0.
+    change : float, ndarray or None
+        Largest change of the estimate if a report is replaced by another one, where the standard error does not depend on
+        reports; None if it is not known.
 
     Examples
     --------
@@ -109,13 +194,22 @@ class Normal:
 
     bias: Any = 0.0
     needed: int = 0
+    change: Any = None
     by_coordinate: ClassVar[bool] = True
 
     @classmethod
-    def of_sum(cls, n: Any, share: float = 1.0) -> Normal:
+    def of_sum(cls, n: Any, share: float = 1.0, change: Any = None) -> Normal:
         """Return the limits for a mean of n reports, a random share of which is about the same coordinate."""
         needed = math.ceil(NORMAL_FROM / share)
-        return cls(needed=needed if np.any(n < needed) else 0)
+        return cls(needed=needed if np.any(n < needed) else 0, change=change)
+
+    def with_liars(self, share: float, n: Any) -> WithLiars:
+        """Return the rule where some reports are forged."""
+        return WithLiars(self, self.largest_shift(share, n), 0.0)
+
+    def largest_shift(self, share: float, n: Any) -> Any:
+        """Return how far forged reports can move each number."""
+        return known_shift(share, n, self.change, self)
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         from scipy.special import ndtri
@@ -216,6 +310,9 @@ class BoundedSum:
         Largest amounts by which one report raises and lowers the estimate. Where one is 0, its margin is normal.
     needed : int
         Number of reports that are needed if there are too few for a nearly normal sum, else 0.
+    change : float, ndarray or None
+        Largest change of the estimate if a report is replaced by another one; infinite for reports without bounds, None if it
+        is not known.
 
     Examples
     --------
@@ -230,18 +327,30 @@ class BoundedSum:
     up: Any
     down: Any
     needed: int = 0
+    change: Any = None
     by_coordinate: ClassVar[bool] = True
 
     @classmethod
     def of_mean(cls, mean: Any, lowest: Any, highest: Any, n: Any, needed: int = 0) -> BoundedSum:
         """Return the rule for a mean of n decoded reports in [lowest, highest]."""
-        return cls((highest - mean) / n, (mean - lowest) / n, needed)
+        return cls((highest - mean) / n, (mean - lowest) / n, needed, (highest - lowest) / n)
 
     @classmethod
     def of_codes(cls, mean: Any, n: Any, codes: CodeCounts) -> BoundedSumOfCodes:
         """Return the rule for means of n codes, shape (...) where the decoded values have shape (..., codes)."""
         lowest, highest = codes.numerator.min(axis=-1), codes.numerator.max(axis=-1)
-        return BoundedSumOfCodes((highest - mean) / n, (mean - lowest) / n, codes=codes)
+        change = (highest - lowest) / n
+        return BoundedSumOfCodes((highest - mean) / n, (mean - lowest) / n, change=change, codes=codes)
+
+    def with_liars(self, share: float, n: Any) -> WithLiars:
+        """Return the rule where some reports are forged."""
+        shift = self.largest_shift(share, n)
+        with np.errstate(invalid="ignore"):
+            return WithLiars(self, shift, np.where(shift == 0, 0.0, shift * self.change))
+
+    def largest_shift(self, share: float, n: Any) -> Any:
+        """Return how far forged reports can move each number."""
+        return known_shift(share, n, self.change, self)
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         return value - self._margin(stderr, self.down, tail), value + self._margin(stderr, self.up, tail)
@@ -298,7 +407,9 @@ class BoundedSumOfCodes(BoundedSum):
 class Binomial:
     """Debiased Clopper-Pearson limits of a share of hits among n.
 
-    They are valid for every n, and also for records that are fixed rather than random (Hoeffding 1956).
+    They are valid for every n, and also for records that are fixed rather than random (Hoeffding 1956). With liars, the lower
+    limit is that of the hits that are left if all forged reports are hits, and the upper one that of the hits if none is. The
+    limits are monotone in the hits, so they are valid for every n, too.
 
     Examples
     --------
@@ -313,17 +424,40 @@ class Binomial:
     hits: NDArray[np.int64]
     n: Any  # one number, or one for each share
     debiasing: Debiasing
+    liars: Any = 0  # largest number of forged reports
     by_coordinate: ClassVar[bool] = True
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
-        low, high = _limits.clopper_pearson(self.hits, self.n, tail)
+        if not np.any(self.liars):
+            low, high = _limits.clopper_pearson(self.hits, self.n, tail)
+        else:
+            low, high = (_limits.clopper_pearson(self._shifted(side), self.n, tail)[side > 0] for side in (-1, 1))
         return self.debiasing(low), self.debiasing(high)
+
+    def _shifted(self, side: int) -> Any:
+        """Return the smallest number of hits without the forged reports (side -1), or the largest one (1)."""
+        return np.clip(self.hits + side * self.liars, 0, self.n)
+
+    def with_liars(self, share: float, n: Any) -> Binomial:
+        """Return the rule where some reports are forged."""
+        return replace(self, liars=forged_reports(share, n))
+
+    def largest_shift(self, share: float, n: Any) -> Any:
+        """Return how far forged reports can move each number."""
+        line = self.debiasing
+        return np.minimum(forged_reports(share, n), self.n) * ((line.one - line.zero) / self.n)
+
+    @property
+    def rounding(self) -> Any:
+        """How much of a margin is not random: the change by the forged reports."""
+        return 0.0 if not np.any(self.liars) else self.liars * ((self.debiasing.one - self.debiasing.zero) / self.n)
 
     has_tails: ClassVar[bool] = True
 
     def tails(self, value: Floats, stderr: Floats, limit: Floats, side: int) -> Floats:
         line = self.debiasing
-        return _limits.clopper_pearson_tail(self.hits, self.n, (limit - line.zero) / (line.one - line.zero), side)
+        hits = self._shifted(side) if np.any(self.liars) else self.hits
+        return _limits.clopper_pearson_tail(hits, self.n, (limit - line.zero) / (line.one - line.zero), side)
 
     def anytime(self, tail: Any) -> tuple[Floats, Floats]:
         """Return limits that hold for every number of reports at once."""
@@ -338,3 +472,24 @@ def rounding_of(rule: Any) -> Any:
 def has_tails(rule: IntervalRule) -> bool:
     """Return whether a rule has tails of limits."""
     return bool(getattr(rule, "has_tails", False))
+
+
+def rule_with_liars(rule: Any, share: float, n: Any) -> IntervalRule:
+    """Return the rule for limits that hold if at most a share of n reports is forged.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if not hasattr(rule, "with_liars"):
+        raise no_liars(rule)
+    found: IntervalRule = rule.with_liars(share, n)
+    return found
+
+
+def shift_by_liars(rule: Any, share: float, n: Any) -> Any:
+    """Return how far forged reports, at most a share of n, can move each number; errors as for `rule_with_liars`."""
+    if not hasattr(rule, "largest_shift"):
+        raise no_liars(rule)
+    return rule.largest_shift(share, n)

@@ -43,6 +43,14 @@ class Selected:
         """How much of a margin of the estimate can be an error that is not random."""
         return np.ravel(np.broadcast_to(rounding_of(self.whole.rule), np.shape(self.whole.value)))[self.places]
 
+    def with_liars(self, share: float, n: Any) -> Selected:
+        """Return the limits where some reports are forged."""
+        return Selected(self.whole._with_liars(share), self.places)
+
+    def largest_shift(self, share: float, n: Any) -> Floats:
+        """Return how far forged reports can move each number."""
+        return np.ravel(self.whole.largest_shift(share))[self.places]
+
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         whole = self.whole
         if np.ndim(tail):
