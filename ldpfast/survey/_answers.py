@@ -67,13 +67,14 @@ class Answer(Estimate[Any]):
     _column: QuestionColumn | None = None
     _total: Guarantee | None = None  # of a person, for all answers together
     _axes: tuple[tuple[Any, ...], ...] | None = None  # for more than two axes
+    _survey_reports: Any = None  # of the whole survey, any of which can be about this question
 
     @classmethod
     def of_number(cls, found: Estimate[Any], range: tuple[float, float], numbers: int) -> Answer:
         """Return the answer of a mean that was sent as a number."""
         return cls(**estimate_fields(found), range=range, _numbers=numbers, _quantity="mean")
 
-    def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Any, Any]:
+    def interval(self, confidence: float = 0.95, simultaneous: bool = False, *, liars: float = 0.0) -> tuple[Any, Any]:
         """Return limits that contain the true value with the given probability.
 
         Parameters
@@ -83,6 +84,10 @@ class Answer(Estimate[Any]):
         simultaneous : bool, default False
             Whether the limits hold simultaneously for everything that the result of the survey reports (Bonferroni),
             instead of for each number separately.
+        liars : float, default 0.0
+            Largest share of the reports of the survey that can be forged, in [0, 1), whoever sends them and whatever they know.
+            All of them can be about this question, also where people answer some of the questions only. In the result of one
+            group, it is the share of the reports of this group.
 
         Returns
         -------
@@ -93,15 +98,17 @@ class Answer(Estimate[Any]):
         Raises
         ------
         TypeError, ValueError
-            If `confidence` is not a number in (0, 1).
+            If `confidence` is not a number in (0, 1) or `liars` not one in [0, 1); with liars, if the answer is weighted, or
+            comes from several questions, texts, distributions of numbers or all pairs of questions.
 
         Warns
         -----
         SmallSampleWarning
             If the limits are normal, such as those of pooled answers, and there are fewer than 30 reports.
         """
+        found = self._with_liars(liars)
         self._warn_few()
-        return self._interval_at(confidence, simultaneous)
+        return found._interval_at(confidence, simultaneous)
 
     def _interval_at(self, confidence: float, simultaneous: bool) -> tuple[Any, Any]:
         """Return the limits of `interval` without a warning about few reports."""
@@ -184,10 +191,14 @@ class Answer(Estimate[Any]):
         missing = None if self.missing is None else self.missing._of_people(people)
         return replace(self, _people=people, missing=missing)
 
-    def _of_survey(self, total: Guarantee) -> Self:
-        """Return the answer with the guarantee of a person for the whole survey."""
-        missing = None if self.missing is None else self.missing._of_survey(total)
-        return replace(self, _total=total, missing=missing)
+    def _of_survey(self, total: Guarantee | None, reports: Any) -> Self:
+        """Return the answer with the guarantee of a person for the whole survey, and with the number of its reports."""
+        missing = None if self.missing is None else self.missing._of_survey(total, reports)
+        return replace(self, _total=total, _survey_reports=reports, missing=missing)
+
+    @property
+    def _senders(self) -> Any:
+        return self.n if self._survey_reports is None else self._survey_reports
 
     @property
     def _whole_guarantee(self) -> Guarantee:
@@ -311,7 +322,12 @@ class Answer(Estimate[Any]):
 def answer_like(found: Estimate[Any], like: Answer, **fields: Any) -> Answer:
     """Return an answer with an estimate and some fields, from the same reports as another answer."""
     answer = Answer(
-        **estimate_fields(found), _numbers=like._numbers, _people=like._people, _total=like._total, **fields
+        **estimate_fields(found),
+        _numbers=like._numbers,
+        _people=like._people,
+        _total=like._total,
+        _survey_reports=like._survey_reports,
+        **fields,
     )
     return answer if like.n else answer.without_answers(np.array(True))
 

@@ -279,7 +279,7 @@ class CrossAnswer(Answer):
             else CrossAnswer.of(names, columns, shares, self._numbers)
         )
         margin = margin if self._people is None else margin._of_people(self._people)
-        margin = margin if self._total is None else margin._of_survey(self._total)
+        margin = margin._of_survey(self._total, self._survey_reports)
         return margin if self.n else margin.without_answers(np.array(True))
 
     def given(self, *names: str) -> Answer:

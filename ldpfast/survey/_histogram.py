@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -260,6 +260,10 @@ class _Crossing:
     def rounding(self) -> float:
         """Largest width of a bin, within which a quantile can be anywhere."""
         return 0.0 if self.is_uniform else float(np.max(self.ends - self.starts))
+
+    def with_liars(self, share: float, n: Any) -> _Crossing:
+        """Return the limits where some reports are forged."""
+        return replace(self, cdf=self.cdf._with_liars(share))
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         limits = self.cdf.rule.bounds(np.asarray(self.cdf.value), np.asarray(self.cdf.stderr), tail)

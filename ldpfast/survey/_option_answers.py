@@ -13,7 +13,7 @@ from ..mechanisms import Mechanism
 from ..mechanisms._sets_law import SetsLaw, law_of_sets
 from ..privacy import Guarantee
 from ..reports import Counted
-from ..results import Binomial, BoundedSum, Debiasing, Estimate, Fieller, IntervalRule, Normal
+from ..results import Binomial, BoundedSum, Debiasing, Estimate, Fieller, IntervalRule, Normal, SeparateChange
 from ._answer_forms import Found
 from ._answers import Answer, answer_like, estimate_fields
 from ._group_weights import GroupWeights
@@ -163,7 +163,10 @@ class OptionShares(Found):
             stderr = np.sqrt(np.maximum(variance - 2 * value * c + value**2 * vd, 0)) / np.abs(denominator)
         step: Any = np.broadcast_to(np.max(self.step, axis=-1, keepdims=weights.ndim > 1), shape)
         ends = np.minimum(weights.min(axis=-1), 0.0), weights.max(axis=-1)
-        rule = Fieller(numerator, denominator, variance, vd, c, *ends, step)
+        # A report supports each option, and "no answer", once or not at all.
+        change = SeparateChange(step * np.abs(weights).sum(axis=-1), step)
+        known = None if self.binomial is None else change  # liars would choose a group with a large weight
+        rule = Fieller(numerator, denominator, variance, vd, c, *ends, step, change=known)
         return Estimate(value, stderr, self.n, self.guarantee, None, rule)
 
     def difference(self, first: int, second: int) -> Estimate[Any]:

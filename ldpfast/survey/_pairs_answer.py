@@ -169,7 +169,7 @@ class PairsAnswer(Answer):
     def _as_part(self, answer: Any, known: bool) -> Any:
         """Return an answer from the same reports, with the people and the guarantee of this one; without numbers if unknown."""
         answer = answer if self._people is None else answer._of_people(self._people)
-        answer = answer if self._total is None else answer._of_survey(self._total)
+        answer = answer._of_survey(self._total, self._survey_reports)
         return answer if known else answer.without_answers(np.array(True))
 
     @property

@@ -52,7 +52,7 @@ class SurveyResult(Mapping[str, Answer]):
         asked: Mapping[str, frozenset[str]] | None = None,
         counts: tuple[Counts, GroupWeights | None] | None = None,
     ) -> None:
-        self._answers = {name: answer._of_survey(guarantee) for name, answer in answers.items()}
+        self._answers = {name: answer._of_survey(guarantee, n) for name, answer in answers.items()}
         self.n, self.guarantee = n, guarantee
         self._asked = dict(asked or {})
         self._counts = counts

@@ -14,7 +14,7 @@ from ..mechanisms import Mechanism, SetSelection
 from ..mechanisms._set_selection import SetMoments, SetSelectionLaw
 from ..privacy import Guarantee
 from ..reports import Counted, recipe_of
-from ..results import Binomial, BoundedSum, Debiasing, Estimate, Fieller
+from ..results import Binomial, BoundedSum, Debiasing, Estimate, Fieller, SeparateChange
 from ._answer_forms import AnswerForm, Found
 from ._answers import NO_ANSWER, Answer, answer_like, axes_of, divided_by, estimate_fields
 from ._columns import QuestionColumn
@@ -171,11 +171,14 @@ class SetTable(Found):
         if single:
             rule = Binomial((flat @ self.counts).astype(np.int64).reshape(shape), np.full(shape, self.n), self.line)
         else:
-            hits = np.minimum(self.size, (flat > 0).sum(axis=1)) * flat.max(axis=1)
-            step = (self.line.one - self.line.zero) * hits.reshape(shape) / self.n
-            rule = BoundedSum(step, step)
+            step = (self.line.one - self.line.zero) * self._most_hits(flat).reshape(shape) / self.n
+            rule = BoundedSum(step, step, change=step)  # no report lowers a sum
         stderr = np.sqrt(np.maximum(variance, 0)).reshape(shape)
         return Estimate(value.reshape(shape), stderr, self.n, self.guarantee, None, rule)
+
+    def _most_hits(self, weights: Floats) -> Floats:
+        """Return how much a report can add to sums with weights of shape (sums, positions), at most."""
+        return np.asarray(np.minimum(self.size, (weights > 0).sum(axis=1)) * weights.max(axis=1))
 
     def ratios(self, top: Floats, bottom: Floats) -> Estimate[Any]:
         """Return quotients of sums with weights of shape (..., positions), where a record with the first has the second."""
@@ -198,6 +201,7 @@ class SetTable(Found):
             0.0,
             1.0,
             step,
+            change=SeparateChange(*(step * self._most_hits(w).reshape(shape) for w in (top, bottom))),
         )
         return Estimate(value.reshape(shape), stderr.reshape(shape), self.n, self.guarantee, None, rule)
 

@@ -29,7 +29,7 @@ from ..results import (
 )
 from ._covariance import Covariance
 from ._mechanisms import SymbolMechanism
-from ._weighted_sums import Cells, WeightedSums
+from ._weighted_sums import Cells, SymbolChange, WeightedSums
 
 
 def _rows(sums: WeightedSums, k: int, shape: tuple[int, ...]) -> Floats:
@@ -185,7 +185,18 @@ class Shares:
         if not np.any(self.step):
             return Normal.of_sum(self.n)
         step = along(self.step, sums.ndim) * max(abs(sums.lowest), abs(sums.highest))
-        return BoundedSum(step, step)
+        change = self._change(sums)
+        return BoundedSum(step, step, change=None if change is None else change(np.array(1.0), np.array(0.0)))
+
+    def _change(self, sums: WeightedSums, given: WeightedSums | None = None) -> SymbolChange | None:
+        """Return the change of sums, or of quotients, by another report; None for shares from several sources or with weights.
+
+        Liars would choose the source or the group in which a report counts most.
+        """
+        if self.response is None or not np.any(self.step):
+            return None
+        k, response = self.value.shape[-1], self.response
+        return SymbolChange.of(sums, given, k, response.cells, response.ones, along(self.step, sums.ndim))
 
     def _binomial(self, sums: WeightedSums) -> Binomial | None:
         """Return the rule for sums that are functions of one binomial count each; None if there are others.
@@ -228,7 +239,8 @@ class Shares:
         ratio = (numerator, denominator, vn, vd, c)
         if np.any(self.step):
             weights = sums.lowest, sums.highest, along(self.step, sums.ndim)
-            rule = Fieller(*ratio, *weights, start=sums.start, codes=self._codes(value, sums, given))
+            codes, change = self._codes(value, sums, given), self._change(sums, given)
+            rule = Fieller(*ratio, *weights, start=sums.start, codes=codes, change=change)
         else:
             rule = Fieller(*ratio, needed=Normal.of_sum(self.n).needed, start=sums.start)
         matrix = self._matrix(value, sums, given)

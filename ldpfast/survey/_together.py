@@ -18,7 +18,7 @@ from ..domains._sets import MISSING
 from ..mechanisms import Mechanism
 from ..mechanisms._set_selection import MAX_TICKS
 from ..reports import Counted
-from ..results import Estimate
+from ..results import Estimate, rule_with_liars, shift_by_liars
 from ._answer_forms import AnswerForm, Found
 from ._answers import Answer
 from ._columns import QuestionColumn
@@ -214,6 +214,15 @@ class PairLimits:
         low, high = self.pairs.rule.bounds(self.pairs.value, self.pairs.stderr, self._of_pairs(tail))
         return self._matrix(low, -np.inf), self._matrix(high, np.inf)
 
+    def with_liars(self, share: float, n: Any) -> PairLimits:
+        """Return the limits where some reports are forged."""
+        return replace(self, pairs=replace(self.pairs, rule=rule_with_liars(self.pairs.rule, share, n)))
+
+    def largest_shift(self, share: float, n: Any) -> Floats:
+        """Return how far forged reports can move each number; infinite on the diagonal."""
+        shift = np.broadcast_to(shift_by_liars(self.pairs.rule, share, n), np.shape(self.pairs.value))
+        return self._matrix(shift, np.inf)
+
     @property
     def has_tails(self) -> bool:
         """Whether the rule of the pairs has tails of limits."""
@@ -288,4 +297,5 @@ class TogetherAnswer(Answer):
         return "one option", "another option"
 
     def _listed(self) -> OptionsAnswer:
-        return replace(self.pairs, n=self.n, missing=self.missing, _people=self._people, _total=self._total)
+        shown = replace(self.pairs, n=self.n, missing=self.missing, _people=self._people)
+        return replace(shown, _total=self._total, _survey_reports=self._survey_reports)

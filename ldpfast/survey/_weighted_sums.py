@@ -125,3 +125,65 @@ class WeightedSums:
     def highest(self) -> float:
         """Largest weight of a symbol."""
         return 1.0 if self.weights is None else float(self.weights.max())
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolChange:
+    """Largest change of sums if a report is replaced by any other one of the format.
+
+    A report supports `ones` of the symbols, or any of them if `ones` is None. For a weighted sum N and a number D of symbols it
+    is the range of N a - D b over reports. A report with the largest one supports symbols in the order of their weights.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (m,)
+        Weights of the symbols that are counted, in descending order.
+    counts : ndarray, shape (..., m)
+        Numbers of symbols with these weights.
+    k : int
+        Number of all symbols. The others add nothing.
+    ones : int or None
+    step : float or ndarray
+        Change of a share when one more report supports its symbol.
+    """
+
+    weights: Floats
+    counts: Floats
+    k: int
+    ones: int | None
+    step: Any
+
+    @classmethod
+    def of(
+        cls, sums: WeightedSums, given: WeightedSums | None, k: int, cells: int, ones: int | None, step: Any
+    ) -> SymbolChange:
+        """Return the change of sums, and of the numbers in `given` of the symbols that they are divided by, if it is not None.
+
+        Each of the k symbols stands for so many cells.
+        """
+        every = np.full(k, float(cells))
+        if sums.weights is None:
+            counted = np.asarray(sums.of(every))
+            rest = np.zeros(counted.shape) if given is None else given.of(every) - counted
+            return cls(np.array([1.0, 0.0]), np.stack([counted, rest], axis=-1), k * cells, ones, step)
+        order = np.argsort(-sums.weights, kind="stable")
+        return cls(sums.weights[order], np.full(len(order), float(cells)), k * cells, ones, step)
+
+    def __call__(self, a: Any, b: Any) -> Floats:
+        values = np.asarray(a)[..., np.newaxis] * self.weights - np.asarray(b)[..., np.newaxis]
+        if self.ones is None:
+            spread = (self.counts * np.abs(values)).sum(axis=-1)
+        else:
+            counts = np.broadcast_to(self.counts, values.shape) if self.counts.ndim < values.ndim else self.counts
+            spread = self._largest(values, counts) + self._largest(-values[..., ::-1], counts[..., ::-1])
+        return np.asarray(self.step * spread)
+
+    def _largest(self, values: Floats, counts: Floats) -> Floats:
+        """Return the largest sum of the values that a report can support, which are in descending order."""
+        assert self.ones is not None
+        before = np.cumsum(counts, axis=-1) - counts
+        positive = np.clip(self.ones - before, 0, counts) * (values > 0)
+        # Then symbols that add nothing, and negative values only if these are not enough.
+        others = self.k - counts.sum(axis=-1, keepdims=True)
+        negative = np.clip(self.ones - before - others, 0, counts) * (values <= 0)
+        return np.asarray(((positive + negative) * values).sum(axis=-1))

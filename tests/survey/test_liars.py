@@ -1,0 +1,259 @@
+"""Answers of surveys where some of the people send forged reports."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ldpfast.survey import (
+    Choice,
+    Cross,
+    Histogram,
+    Mean,
+    Number,
+    Several,
+    Survey,
+    Text,
+    Together,
+    YesNo,
+    poststratify,
+)
+
+from ..support.cases import each
+from ..support.statistics import assert_coverage
+
+GENERATOR = np.random.default_rng(0)
+WAY = GENERATOR.choice(["foot", "car", "train"], 600, p=[0.5, 0.3, 0.2]).tolist()
+SMOKES = (GENERATOR.random(600) < 0.4).tolist()
+NUMBERS = (10 * GENERATOR.random(600) ** 2).tolist()
+LACKS = GENERATOR.random(600) < 0.2
+TICKS = [[label for label in ("tea", "milk") if GENERATOR.random() < 0.5] for _ in range(600)]
+WAYS = ["foot", "car", "train"]
+MANY = [*WAYS, "tram", "bus", "bike"]
+
+
+def lacking(values: list) -> list:
+    return [None if lacks else value for value, lacks in zip(values, LACKS, strict=True)]
+
+
+# A question with some of its answers, and records. The largest shifts of sums are exact.
+SUMS = {
+    "yes": (YesNo(), SMOKES, lambda answer: answer),
+    "mean": (Mean(0, 10), NUMBERS, lambda answer: answer),
+    "choice": (Choice(WAYS), WAY, lambda answer: answer),
+    "choice by sets": (Choice(MANY), WAY, lambda answer: answer),
+    "bins": (Histogram([0, 2, 5, 10]), NUMBERS, lambda answer: answer),
+    "function": (Histogram([0, 2, 5, 10]), NUMBERS, lambda answer: answer.cdf()),
+    "options": (Several(["tea", "milk"]), TICKS, lambda answer: answer),
+    "no answer": (Choice(WAYS, optional=True), lacking(WAY), lambda answer: answer.missing),
+}
+RATIOS = {
+    "yes, optional": (YesNo(optional=True), lacking(SMOKES), lambda answer: answer),
+    "mean, optional": (Mean(0, 10, optional=True), lacking(NUMBERS), lambda answer: answer),
+    "choice, optional": (Choice(WAYS, optional=True), lacking(WAY), lambda answer: answer),
+    "choice by sets, optional": (Choice(MANY, optional=True), lacking(WAY), lambda answer: answer),
+    "bins, optional": (Histogram([0, 2, 5, 10], optional=True), lacking(NUMBERS), lambda answer: answer),
+    "function, optional": (Histogram([0, 2, 5, 10], optional=True), lacking(NUMBERS), lambda answer: answer.cdf()),
+}
+QUESTIONS = {**SUMS, **RATIOS}
+CROSS = Survey({"way": Choice(WAYS), "smokes": YesNo(), "both": Cross("way", "smokes")}, 6.0)
+TABLES = {
+    "table": lambda table: table,
+    "margin": lambda table: table.margin("way"),
+    "shares of yes": lambda table: table.given("way"),
+    "shares of ways": lambda table: table.given("smokes"),
+}
+
+
+def answer_of(survey: Survey, reports: pa.Table, name: str):
+    aggregator = survey.aggregator()
+    aggregator.update(reports)
+    return aggregator.estimate()[name]
+
+
+def kinds(reports: pa.Table, name: str) -> dict[bytes, list[int]]:
+    """Return the rows of the different reports to a question."""
+    found: dict[bytes, list[int]] = {}
+    for row, report in enumerate(reports[name].to_pylist()):
+        if report is not None:
+            found.setdefault(report, []).append(row)
+    return found
+
+
+def with_lies(reports: pa.Table, rows: list[int], lie: pa.Table) -> pa.Table:
+    """Return the reports, where those in some rows are replaced by a report in a table of one row."""
+    place = np.arange(reports.num_rows)
+    place[rows] = reports.num_rows
+    return pa.concat_tables([reports, lie]).take(pa.array(place))
+
+
+def one_lie_each(reports: pa.Table, name: str, count: int) -> Iterator[pa.Table]:
+    """Yield the reports where so many of one kind are replaced by another kind, for all two kinds."""
+    for old, new in itertools.permutations(kinds(reports, name).values(), 2):
+        yield with_lies(reports, old[:count], reports.slice(new[0], 1))
+
+
+def question_of(name: str):
+    question, records, part = QUESTIONS[name]
+    return Survey({"asked": question}, 3.0), {"asked": records}, part
+
+
+@each("name", QUESTIONS)
+def test_the_largest_shift_of_an_answer_is_that_of_all_replacements(name):
+    """Three of 600 reports: all of one kind, replaced by all of another kind. Both kinds are sent, so the shift is reached."""
+    survey, records, part = question_of(name)
+    reports = survey.privatize(records, rng=1)
+    assert min(map(len, kinds(reports, "asked").values())) >= 3
+    answer = part(answer_of(survey, reports, "asked"))
+    moved = [
+        np.abs(part(answer_of(survey, other, "asked")).value - answer.value)
+        for other in one_lie_each(reports, "asked", 3)
+    ]
+    np.testing.assert_allclose(np.max(moved, axis=0), answer.largest_shift(0.005), rtol=1e-9)
+
+
+@each("name", TABLES)
+def test_the_largest_shift_of_a_table_is_that_of_all_replacements(name):
+    reports = CROSS.privatize({"way": WAY, "smokes": SMOKES}, rng=1)
+    table = answer_of(CROSS, reports, "both")
+    part = TABLES[name]
+    moved = [
+        np.abs(part(answer_of(CROSS, other, "both")).value - part(table).value)
+        for other in one_lie_each(reports, "both", 3)
+    ]
+    np.testing.assert_allclose(np.max(moved, axis=0), part(table).largest_shift(0.005), rtol=1e-9)
+
+
+SETS = {
+    "several": Survey({"asked": Several(["tea", "milk"], optional=True, column="ticks")}, 4.0),
+    "together": Survey({"ticks": Several(["tea", "milk", "soda"], most=2), "asked": Together("ticks")}, 4.0),
+    "sets in a table": Survey(
+        {"ticks": Several(["tea", "milk"]), "smokes": YesNo(), "asked": Cross("ticks", "smokes")},
+        4.0,
+    ),
+}
+
+
+@each("name", SETS)
+def test_no_replacement_moves_answers_about_sets_farther(name):
+    """The bound of ratios is not always reached, as no report supports every set of options."""
+    survey = SETS[name]
+    reports = survey.privatize({"ticks": lacking(TICKS) if name == "several" else TICKS, "smokes": SMOKES}, rng=1)
+    answer = answer_of(survey, reports, "asked")
+    moved = [
+        np.abs(answer_of(survey, other, "asked").value - answer.value) for other in one_lie_each(reports, "asked", 3)
+    ]
+    shift, farthest = answer.largest_shift(0.005), np.max(moved, axis=0)
+    known = np.isfinite(answer.value)
+    assert (farthest[known] <= shift[known] * (1 + 1e-9)).all()
+    assert (shift[known] <= 3 * farthest[known]).all()
+
+
+@pytest.mark.claim("Answers with liars cover where a share of the people knows everything and lies.", "Estimates")
+@pytest.mark.long
+@each("name", QUESTIONS)
+def test_answers_hold_for_people_who_know_everything(name):
+    """300 surveys of 600 people, 60 of whom replace their reports so that the first number becomes as large as possible."""
+    survey, records, part = question_of(name)
+    exact = Survey({"asked": survey.questions["asked"]}, 30.0)
+    truth = first(part(answer_of(exact, exact.privatize(records, rng=1), "asked")).value)
+    if isinstance(survey.questions["asked"], Mean):  # the ends to which numbers are rounded are random
+        truth = float(np.mean([number for number in records["asked"] if number is not None]))
+    reports = survey.privatize(records, rng=2)
+    rows = kinds(reports, "asked")
+    lied = [first(part(answer_of(survey, other, "asked")).value) for other in one_lie_each(reports, "asked", 1)]
+    old, new = list(itertools.permutations(rows, 2))[int(np.argmax(lied))]
+    lie = reports.slice(rows[new][0], 1)
+    held, runs = {0.0: 0, 0.1: 0}, 300
+    for seed in range(runs):
+        reports = survey.privatize(records, rng=seed + 3)
+        rows = kinds(reports, "asked")
+        others = [row for kind, own in rows.items() if kind not in (old, new) for row in own]
+        answer = part(answer_of(survey, with_lies(reports, [*rows.get(old, []), *others][:60], lie), "asked"))
+        for liars in held:
+            low, high = map(first, answer.interval(liars=liars))
+            held[liars] += bool(low <= truth <= high)
+    assert_coverage(held[0.1], runs, 0.95, detects=0.8)
+    assert held[0.0] < 0.5 * runs
+
+
+def first(numbers) -> float:
+    return float(np.ravel(numbers)[0])
+
+
+def test_all_lies_can_be_about_one_of_several_questions():
+    """Half of the people are asked each question, so 1 % of all reports are up to 2 % of those to one question."""
+    survey = Survey({"asked": YesNo(), "other": YesNo()}, 2.0)
+    reports = survey.privatize({"asked": SMOKES, "other": SMOKES}, rng=1)
+    answer = answer_of(survey, reports, "asked")
+    alone = Survey({"asked": YesNo()}, 2.0)
+    whole = answer_of(alone, alone.privatize({"asked": SMOKES}, rng=1), "asked")
+    assert answer.n < 400
+    assert answer.largest_shift(0.01) == pytest.approx(whole.largest_shift(0.01) * 600 / answer.n)
+
+
+@each("level", [0.25, 0.5])
+def test_quantiles_allow_for_liars(level):
+    survey, records, _ = question_of("bins")
+    answer = answer_of(survey, survey.privatize(records, rng=1), "asked")
+    for within in ("any", "uniform"):
+        quantile = answer.quantile(level, within_bins=within)
+        low, high = quantile.interval()
+        lower, higher = quantile.interval(liars=0.1)
+        assert within == "any" or (lower < low and high < higher)
+        assert lower <= low
+        assert higher >= high
+        with pytest.raises(ValueError, match="limits with liars exist"):
+            quantile.largest_shift(0.1)
+
+
+def test_ratios_have_no_limits_where_liars_decide_who_answered():
+    survey, records, _ = question_of("yes, optional")
+    answer = answer_of(survey, survey.privatize(records, rng=1), "asked")
+    assert answer.largest_shift(0.7) == math.inf
+    assert answer.interval(liars=0.7) == (0.0, 1.0)
+    np.testing.assert_array_equal(answer.interval(liars=0), answer.interval())
+
+
+@each("question, records", [(Text(max_bytes=1), ["a", "b"] * 2000), (Number(0, 10), NUMBERS)])
+def test_other_questions_say_which_ones_have_limits_with_liars(question, records):
+    answer = Survey({"asked": question}, 4.0).run({"asked": records}, rng=1)["asked"]
+    for call in (answer.largest_shift, lambda share: answer.interval(liars=share)):
+        with pytest.raises(ValueError, match="in surveys for a YesNo, Choice, Mean, Histogram, Cross and Several"):
+            call(0.01)
+
+
+def test_ratios_and_differences_of_answers_count_the_lies_about_one_question():
+    """Each group has a survey of two questions; in each, all lies can be about the compared one."""
+    survey = Survey({"asked": YesNo(), "other": YesNo()}, 4.0)
+    records = {"asked": SMOKES * 10, "other": SMOKES * 10, "group": ["a", "b"] * 3000}
+    results = survey.run(records, by="group", rng=1)
+    a, b = results["a"]["asked"], results["b"]["asked"]
+    top, bottom = a.largest_shift(0.01), b.largest_shift(0.01)
+    assert (a - b).largest_shift(0.01) == pytest.approx(top + bottom)
+    farthest = (a.value + top) / (b.value - bottom) - a.value / b.value
+    assert farthest <= (a / b).largest_shift(0.01) <= 1.05 * farthest  # 30.2 lies about the question are rounded up
+
+
+def test_questions_that_nobody_was_asked_exclude_nothing():
+    result = Survey({"a": YesNo(), "b": YesNo()}, 4.0).run({"a": [True], "b": [True]}, rng=1)
+    (answer,) = (answer for answer in result.values() if not answer.n)
+    assert answer.interval(liars=0.01) == (0.0, 1.0)
+    assert answer.largest_shift(0.01) == math.inf
+
+
+def test_weighted_answers_have_no_limits_with_liars():
+    """Liars would choose the group in which a report counts most."""
+    survey = Survey({"asked": YesNo(), "way": Choice(WAYS, optional=True)}, 4.0)
+    results = survey.run({"asked": SMOKES, "way": WAY, "group": ["a", "b"] * 300}, by="group", rng=1)
+    weighted = poststratify(results, {"a": 0.3, "b": 0.7})
+    for name in ("asked", "way"):
+        with pytest.raises(ValueError, match="without weights"):
+            weighted[name].interval(liars=0.01)
+        for group in "ab":
+            assert np.min(results[group][name].largest_shift(0.01)) > 0
