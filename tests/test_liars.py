@@ -66,6 +66,14 @@ def test_no_report_of_a_vector_moves_a_coordinate_farther(mechanism, records):
     assert (50 * shift <= 2 * norms * 1.5).all()  # the largest number is not far from the length of reports
 
 
+def test_the_length_of_vectors_can_be_as_large_as_is_accepted():
+    mechanism = ldp.L2Ball(3, 1.0, radius=2.0)
+    bound = mechanism.report.bound * (1 + 2e-6)
+    reports = np.array([[bound, 0, 0], [-bound, 0, 0]], np.float32)
+    ends = [mechanism.estimate(report).value[0] for report in reports]
+    assert mechanism.estimate(reports).largest_shift(0.5)[0] >= (ends[0] - ends[1]) / 2
+
+
 def exact_coverage(estimates, n: int, forged: int, liars: float, side: int, truth: float) -> float:
     """Return the coverage of 95 % limits for people with a share of ones, where liars send the worst reports.
 

@@ -60,7 +60,8 @@ class Vectors(SumFormat):
     def mean(self, decoding: Decoding, state: AnyArray, n: int) -> Estimate[Any]:
         value = sums_of(state) * (self.bound * 2.0**-40 / n)
         stderr = np.full(self.dim, np.sqrt(self.second_moment / n))
-        return Estimate(value, stderr, n, decoding.guarantee, None, Normal.of_sum(n, change=2 * self.bound / n))
+        change = 2 * self.bound * (1 + self._tolerance(np.dtype(np.float32))) / n
+        return Estimate(value, stderr, n, decoding.guarantee, None, Normal.of_sum(n, change=change))
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_vectors(reports, self.dim, self.bound, state)
@@ -69,6 +70,10 @@ class Vectors(SumFormat):
         return reports.copy()
 
     def invalidity(self, reports: AnyArray) -> str | None:
-        tolerance = 8 * float(np.finfo(reports.dtype).eps) * (1 + self.dim**0.5)
+        tolerance = self._tolerance(reports.dtype)
         row = ranges.first_invalid_row(reports, self.dim, self.bound * (1 - tolerance), self.bound * (1 + tolerance))
         return None if row < 0 else f"have Euclidean norm {self.bound!r}; row {row} does not"
+
+    def _tolerance(self, dtype: np.dtype[Any]) -> float:
+        """Return by how much the norm of a valid report can differ from `bound`, relatively."""
+        return float(8 * float(np.finfo(dtype).eps) * (1 + self.dim**0.5))
