@@ -134,7 +134,7 @@ class Shares:
         else:  # half a report is added for each symbol, so that no variance is zero
             seen = (rule.hits + 0.5) / (n + 0.5 * k / response.ones)
         share = line(np.asarray(seen, np.float64))
-        if response.ones is not None and response.ones > 1:  # few reports have shares that no population can have
+        if response.ones != 1:  # few reports have shares that no population can have
             share = project_simplex(share)
         covariance = response.covariance(share, people)
         step = (line.one - line.zero) / people

@@ -753,3 +753,13 @@ def test_groups_with_few_reports_are_warned_about_once():
         warnings.simplefilter("always")
         assert len(set(results.table()["group"])) == len(results)
     assert len([w for w in caught if issubclass(w.category, ldp.SmallSampleWarning)]) <= 1
+
+
+def test_many_categories_and_few_people_have_limits():
+    """The shares of unary bits add up to much more than 1 then, and the variance of their sum must not become negative."""
+    survey = Survey({"word": Choice(70_000, optional=True)}, 2.0)
+    asked = {"word": np.arange(300) % 50}
+    answer = survey.run(asked, rng=1)["word"]
+    low, high = answer.interval()
+    assert np.isfinite([answer.stderr, low, high]).all()
+    assert (low <= high).all()
