@@ -106,8 +106,8 @@ def from_sums(sums: ArrayLike, n: int, design: Any, *, noise_variance: float = 0
     Raises
     ------
     TypeError, ValueError
-        If `sums` are not such integers of n reports, or with noise not finite numbers; if `design` is none of these, or
-        `noise_variance` not a finite number >= 0.
+        If `sums` are not such integers of n reports, or with noise not finite numbers, or those of codes do not add up to
+        about n; if `design` is none of these, or `noise_variance` not a finite number >= 0.
 
     Warns
     -----

@@ -15,6 +15,11 @@ from ..mechanisms._channel_argument import labels_of_codes, mechanism_of
 from ..reports import Bits
 from ..results import MAX_COVARIANCES, Debiasing, Estimate, Normal, line_of, warn_outside
 
+LARGEST_EXCESS = (
+    8.0  # standard deviations of the total of noisy counts: a probability below 1e-6, also for Laplace noise
+)
+TOTAL_ERROR = 1e-12  # relative error of a total from rounding
+
 
 def estimate_of_noisy_sums(sums: Any, n: int, design: Any, noise_variance: float) -> Estimate[Floats]:
     """Return the shares of categories from noisy sums of n reports; see `from_sums`."""
@@ -63,6 +68,12 @@ def _of_codes(sums: Floats, n: int, decoding: Floats, noise_variance: float) -> 
     Counts with the right total that are nearest to the noisy ones have the smallest variance.
     """
     codes = len(sums)
+    total, noise = float(sums.sum()), (codes * noise_variance) ** 0.5
+    if abs(total - n) > LARGEST_EXCESS * noise + TOTAL_ERROR * n:
+        raise ValueError(
+            f"sums of codes must add up to about n = {n}, got {total:.10g}, beyond what noise of variance {noise_variance:g} "
+            "explains"
+        )
     shares = (sums - (sums.sum() - n) / codes) / n
     value = shares @ decoding
     near = np.clip(shares, 0.5 / n, None)  # half a report for each code, so that no variance is zero

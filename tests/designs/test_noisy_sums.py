@@ -106,6 +106,8 @@ BITS = BitChannel(3, 0.7, 0.2)
         (([1, 2, np.nan], 9, BITS), 4, ValueError, "sums must be finite numbers, got nan"),
         (({0: 1, 1: 2}, 9, BITS), 4, ValueError, "sums must have the labels 0, 1, 2, got none for 2"),
         (([1, 2, 3], 0, BITS), 4, ValueError, "n must be an integer in [1, 9007199254740992], got 0"),
+        (([6000, 4000], 9000, ldp.RandomizedResponse(2, 1.0)), 100, ValueError,
+         "sums of codes must add up to about n = 9000, got 10000, beyond what noise of variance 100 explains"),
         (([1, 2], 9, ldp.SignBit(0, 1, 1.0)), 4, TypeError,
          "design must be a mechanism from categories to codes, got a SignBit"),
     ],
