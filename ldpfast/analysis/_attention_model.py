@@ -11,6 +11,7 @@ import numpy as np
 from .. import _check, _threads
 from .._typing import AnyArray, Floats
 from ..designs import Design, crosswise
+from ..designs._attention import require_two_questions
 from ._answer_design import LEAST_SHARE, AnswerDesign
 from ._likelihood import Likelihood
 from ._maximum import LikelihoodSums, maximum, total
@@ -177,6 +178,7 @@ class AttentionDesign(AnswerDesign):
         for name, found in (("reports", same), ("attention", known)):
             if len(found) != len(rows):
                 raise ValueError(f"{name} must have one entry for each row of X, got {len(found)} for {len(rows)} rows")
+        require_two_questions(same, known)
         return np.asarray(2 * same + known)
 
     def own_likelihood(self, rows: Rows, given: Mapping[str, Any]) -> AttentionLikelihood:

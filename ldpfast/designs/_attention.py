@@ -20,6 +20,7 @@ from ._sampled_prevalence import checked_weights
 from ._subgroups import columns_of_by, subgroups
 
 CERTAIN = 3.0  # standard errors by which the attentive share must be above 0
+EQUAL = 50  # people who hardly ever all answer two different questions alike
 
 
 def crosswise_with_attention(
@@ -65,7 +66,8 @@ def crosswise_with_attention(
     Raises
     ------
     TypeError, ValueError
-        If the arrays are not such answers of the same people; if no one is attentive by the estimate.
+        If the arrays are not such answers of the same people, or the same answers twice; if no one is attentive by the
+        estimate. With `by` the message names the group.
 
     Warns
     -----
@@ -99,6 +101,7 @@ def crosswise_with_attention(
     same, known = main._codes(reports), anchor._codes(attention)
     if same.shape != known.shape:
         raise ValueError(f"attention must have one answer per person, got {len(known)} for {len(same)} reports")
+    require_two_questions(same, known)
     columns["weights"] = checked_weights(weights, len(same))
     sample = Sample.read(len(same), **columns, replicate_weights=replicate_weights)
     if by is None:
@@ -109,9 +112,18 @@ def crosswise_with_attention(
     found = {}
     for number, value in enumerate(values):
         inside = members == number
-        estimate = _of_all(main, anchor, same[inside], known[inside], sample.part(inside))
+        try:
+            estimate = _of_all(main, anchor, same[inside], known[inside], sample.part(inside))
+        except ValueError as error:
+            raise ValueError(f"group {value!r}: {error}") from None
         found[value] = estimate._of_people(people if is_shared else people.group(value))
     return found
+
+
+def require_two_questions(same: AnyArray, known: AnyArray) -> None:
+    """Raise if the answers to the attention question are those to the crosswise question, given a second time."""
+    if len(same) >= EQUAL and np.array_equal(same, known):
+        raise ValueError("attention must be answers to a question of its own, got the same answers as in reports")
 
 
 def _of_all(main: Design, anchor: Design, same: AnyArray, known: AnyArray, sample: Sample) -> Estimate[float]:

@@ -233,6 +233,11 @@ MODEL = analysis.RandomizedLogit(CROSSWISE, p_attention=ANCHOR)
             "attention must have one entry for each row of X, got 9 for 2400 rows",
         ),
         (
+            lambda: MODEL.fit(ROWS[:, 1:], SAME, attention=SAME),
+            ValueError,
+            "attention must be answers to a question of its own, got the same answers as in reports",
+        ),
+        (
             lambda: MODEL.fit("same ~ x", DATA.assign(known=1), attention="known"),
             ValueError,
             "the share of attentive people is estimated as 0 or 1. If it is 1, leave out p_attention",

@@ -145,3 +145,10 @@ def test_mistakes_are_named():
         designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, by=[1, 2, 3])
     with pytest.raises(ValueError, match="clusters must have at least 2 different values, got 1"):
         designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, clusters=[1] * 2000)
+    with raises(ValueError, "attention must be answers to a question of its own, got the same answers as in reports"):
+        designs.crosswise_with_attention(SAME, SAME, **GIVEN)
+    region = np.where(KNOWN == 0, "S", "N")
+    with raises(
+        ValueError, "group 'S': attention must show that people read the questions, got the attentive share -1.43"
+    ):
+        designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, by=region)
