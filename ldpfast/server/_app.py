@@ -316,7 +316,8 @@ class _Server:
 
         def columns(gone: threading.Event) -> tuple[dict[str, list[Any]], set[str]]:
             if by in ("wave", "round"):
-                return self._series(by).columns(gone), texts_of(self.plan.current)
+                series = self._series(by)
+                return series.columns(gone), series.texts
             results = self._results.of(self._occasion(request))
             return results.columns(by is not None, gone), texts_of(results.occasion.survey)
 

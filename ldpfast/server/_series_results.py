@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from threading import Event
 from typing import Any
 
-from ._results import AbandonedError, ResultCache, Results, compared
+from ._results import AbandonedError, ResultCache, Results, compared, texts_of
 from ._server_plan import SurveyOccasion
 
 
@@ -22,6 +22,11 @@ class SeriesResults:
 
     def __init__(self, cache: ResultCache, occasions: Sequence[SurveyOccasion]) -> None:
         self._cache, self._occasions = cache, occasions
+
+    @property
+    def texts(self) -> set[str]:
+        """Names of the questions that people answer with texts of their own, in any version."""
+        return set().union(*(texts_of(occasion.survey) for occasion in self._occasions))
 
     def _each(self, gone: Event) -> list[Results]:
         """Return the results of all occasions, which are computed one after the other.

@@ -9,7 +9,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from ldpfast.survey import Choice, Repeated, Survey, YesNo, compare
+from ldpfast.survey import Choice, Repeated, Survey, Text, YesNo, compare
 
 from ..support.cases import each
 from ..support.server import READER
@@ -69,6 +69,20 @@ def test_versions_of_a_wave_are_entries_of_their_own(tmp_path):
         sent(client, later, 1, range(120, 240))
         found = client.get("/estimates?by=wave", headers=READER).json()["waves"]
     assert [(one["wave"], one["revision"]) for one in found] == [(1, 1), (1, 2)]
+
+
+def test_texts_of_a_question_that_is_no_longer_asked_are_no_formulas(tmp_path):
+    """Texts of people in a table of all waves, which the newest version does not ask for."""
+    word = Text(2, "=ab", optional=True, n=400, buckets=64, functions=4)
+    first = Survey({"smokes": YesNo(optional=True), "word": word}, 12.0, series="words", waves=2)
+    with served(tmp_path, [first, first.revise(remove=["word"])], waves=[1]) as client:
+        people = [first.in_wave(1).client(bytes(32), i) for i in range(800)]
+        reports = [one.report({"word": ["=a", "ab"][i % 2]}) for i, one in enumerate(people) if one.is_turn()]
+        assert post(client, reports).json()["accepted"] == len(reports)
+        text = client.get("/estimates?by=wave", headers={**READER, "accept": "text/csv"}).text
+    found = {row["answer"] for row in csv.DictReader(io.StringIO(text)) if row["question"] == "word"}
+    assert found >= {"'=a", "ab"}
+    assert "=a" not in found
 
 
 def test_rounds_are_read_at_once(tmp_path):
