@@ -149,7 +149,7 @@ class AttentionDesign(AnswerDesign):
         if not isinstance(design, Design) or design.answers != crosswise("1/4").answers:
             raise ValueError(f"design must be designs.crosswise(p) for an attention question, got {design!r}")
         super().__init__(design)
-        anchor = crosswise(p_attention)
+        anchor = crosswise(_check.exact_probability("p_attention", p_attention))
         self._anchor = AnswerDesign(anchor)
         self.p, self.p_attention = float(design.probabilities[0]), float(anchor.probabilities[0])
 

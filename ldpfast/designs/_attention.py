@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _check
 from .._frames import require_one_index
 from .._typing import AnyArray, Floats
 from .._warnings import warn
@@ -97,8 +98,8 @@ def crosswise_with_attention(
     columns = {"weights": weights, "clusters": clusters, "strata": strata}
     divided = {} if by is None else columns_of_by(by)
     require_one_index({"reports": reports, "attention": attention, **columns, **divided, **table_of(replicate_weights)})
-    main, anchor = crosswise(p), crosswise(p_attention)
-    same, known = main._codes(reports), anchor._codes(attention)
+    main, anchor = crosswise(p), crosswise(_check.exact_probability("p_attention", p_attention))
+    same, known = main._codes(reports), anchor._codes(attention, "attention")
     if same.shape != known.shape:
         raise ValueError(f"attention must have one answer per person, got {len(known)} for {len(same)} reports")
     require_two_questions(same, known)

@@ -349,24 +349,24 @@ class Design(AnswerChannel):
         guesses = (float(_check.within("guess", guess, 0, 1)) - q) / (p - q)
         return sensitivity_bounds(self.prevalence(reports, **sample), guesses, compliant)
 
-    def _codes(self, reports: ArrayLike) -> NDArray[np.intp]:
+    def _codes(self, reports: ArrayLike, name: str = "reports") -> NDArray[np.intp]:
         """Return answers as 0 and 1."""
         if isinstance(reports, np.ma.MaskedArray):
-            raise TypeError("reports must not be a masked array: leave out missing answers")
-        given = _check.array("reports", reports)
+            raise TypeError(f"{name} must not be a masked array: leave out missing answers")
+        given = _check.array(name, reports)
         if given.ndim != 1 or not len(given):
-            raise ValueError(f"reports must have shape (n,) with n >= 1, got shape {given.shape}")
+            raise ValueError(f"{name} must have shape (n,) with n >= 1, got shape {given.shape}")
         if given.dtype.kind in "OU" and any(isinstance(value, str) for value in given.tolist()):
             known = {answer: code for code, answer in enumerate(self.answers)}
             unknown = [value for value in given.tolist() if not isinstance(value, str) or value not in known]
             if unknown:
-                raise ValueError(f"reports must be {self._described()}, got {unknown[0]!r}")
+                raise ValueError(f"{name} must be {self._described()}, got {unknown[0]!r}")
             return np.array([known[value] for value in given.tolist()], np.intp)
         if given.dtype.kind not in "buif":
-            raise TypeError(f"reports must be {self._described()}, got dtype {given.dtype}")
+            raise TypeError(f"{name} must be {self._described()}, got dtype {given.dtype}")
         wrong = ~np.isin(given, (0, 1))
         if wrong.any():
-            raise ValueError(f"reports must be {self._described()}, got {given[wrong][0]}")
+            raise ValueError(f"{name} must be {self._described()}, got {given[wrong][0]}")
         return given.astype(np.intp)
 
     def _described(self) -> str:

@@ -244,7 +244,7 @@ def _two_different(p: Any) -> list[Fraction]:
 def _answers(first: ArrayLike, second: ArrayLike) -> list[AnyArray]:
     """Return the answers of two samples as 0 and 1."""
     plain = unrelated_question(1, "1/2")
-    return [plain._codes(reports) for reports in (first, second)]
+    return [plain._codes(first, "first"), plain._codes(second, "second")]
 
 
 def _shares_of_yes(codes: list[AnyArray]) -> tuple[Floats, Floats]:

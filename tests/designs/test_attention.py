@@ -152,3 +152,7 @@ def test_mistakes_are_named():
         ValueError, "group 'S': attention must show that people read the questions, got the attentive share -1.43"
     ):
         designs.crosswise_with_attention(SAME, KNOWN, **GIVEN, by=region)
+    with raises(ValueError, "attention must be 'different' and 'same', or 0 and 1 without missing values, got nan"):
+        designs.crosswise_with_attention(SAME, np.where(KNOWN == 1, 1.0, np.nan), **GIVEN)
+    with raises(ValueError, "p_attention must be a probability such as 0.25 or '1/4', got 'x'"):
+        designs.crosswise_with_attention(SAME, KNOWN, p=0.15, p_attention="x")
