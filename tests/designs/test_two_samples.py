@@ -115,7 +115,7 @@ def test_mistakes_are_named(kind):
         BOTH[kind](*MINARETS, p=("1/6", "2/12"))
     with raises(TypeError, "p must be a pair of probabilities, got 0.5"):
         BOTH[kind](*MINARETS, p=0.5)
-    with pytest.raises(ValueError, match="^first must be 'no' and 'yes', or 0 and 1"):
+    with pytest.raises(ValueError, match=r"^first must be 'no' and 'yes', or 0 and 1"):
         BOTH[kind]([0, 2], [0, 1], **SLD)
     with raises(ValueError, "second must have shape (n,) with n >= 1, got shape (0,)"):
         BOTH[kind]([0, 1], [], **SLD)
