@@ -171,6 +171,10 @@ def mean(
         order, ball = _check_moment(moment), _check.positive("radius", radius)
     else:
         order, ball = math.inf, (bounds[1] - bounds[0]) / 2
+        if not LEAST <= ball <= MOST:
+            raise ValueError(
+                f"lower and upper must be between {2 * LEAST:g} and {2 * MOST:g} apart, got {lower!r} and {upper!r}"
+            )
         center = bounds[0] + ball
     records = array(x, nan, rows=bounds is None)
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]

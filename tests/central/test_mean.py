@@ -447,6 +447,11 @@ BAD = [
     ({"x": np.zeros((0, 3))}, ValueError, "x must hold at least 1 record, got none"),
     ({"moment": None}, ValueError, "either moment and radius or lower and upper must be given, got radius"),
     ({"moment": None, "radius": None, "lower": 1, "upper": 0}, ValueError, "lower and upper must be finite with"),
+    (
+        {"moment": None, "radius": None, "lower": 0, "upper": 1e19},
+        ValueError,
+        "lower and upper must be between 2e-18 and",
+    ),
     ({"moment": None, "radius": None, "lower": 0, "upper": 1, "x": [[0.5]]}, ValueError, r"x must have shape \(n,\)"),
     ({"x": 3.0}, ValueError, r"x must have shape \(n,\), got shape \(\)"),
     ({"x": np.zeros((2, 2, 2))}, ValueError, r"x must have shape \(n,\), got shape"),
