@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class CountsEstimate(Estimate[Floats]):
     axes: tuple[tuple[Any, ...], ...] = field(default=(), kw_only=True)
     _rate: float = field(default=0.0, kw_only=True, repr=False)
 
-    @property
+    @cached_property
     def shares(self) -> LabeledEstimate:
         """Shares of the cells in the population that the records were drawn from, with the error of sampling."""
         value = self.value / self.n

@@ -152,6 +152,9 @@ def test_the_result_names_its_cells():
     assert found.shares.labels[:3] == ("no, no", "no, yes", "no, no answer")
     assert np.allclose(found.shares.value, found.value / N)
     assert (found.shares.stderr > found.stderr / N).any()
+    for same in (found, found.shares):
+        with pytest.raises(ValueError, match=r"^estimates must be of different people"):
+            same - (found if same is found else found.shares)
     swapped = counts(PEOPLE, {"left": YesNo(optional=True), "smokes": YesNo()}, epsilon=1.0, rng=1)
     with pytest.raises(ValueError, match=r"^estimates must answer the same question"):
         found - swapped
