@@ -255,6 +255,9 @@ class Design(AnswerChannel):
         if 1 < len(values) <= MAX_JOINT:
             cov = joint_covariance(codes, members, [part.value for part in parts], sample, self.probabilities)
             units = np.eye(len(values))[:, np.newaxis]
+            for place, part in enumerate(parts):
+                if math.isnan(part.design_effect):  # all answers are the same, and do not show how they vary
+                    cov[place, place] = part.stderr**2
             parts = [replace(part, slopes=row, coefficients=cov) for part, row in zip(parts, units, strict=True)]
         return {value: part._of_people(people) for value, part in zip(values, parts, strict=True)}
 
@@ -273,7 +276,9 @@ class Design(AnswerChannel):
         sample.warn_few()
         w = sample.weights_of(slice(None))
         total = float(w.sum())
-        share = float(w @ codes / total)
+        answers = codes[w > 0]
+        # A sum of all weights in another order would be a little above or below their total.
+        share = float(answers[0]) if (answers == answers[0]).all() else float(w @ codes / total)
         p, q = map(float, self.probabilities)
 
         def estimate(weights: Floats) -> Floats:
@@ -282,6 +287,7 @@ class Design(AnswerChannel):
         # The variance of the sample; in a finite population, that of the answers given the truths is added.
         scores = w * (codes - share) / total
         variance = float(sample.covariance([(slice(None), scores[:, np.newaxis])], estimate, np.array([share]))[0, 0])
+        variance *= share * (1 - share) > 0  # of replicates it would be that of rounding
         added = float(np.sum(sample.fraction_of(slice(None)) * np.square(w / total)))
         variance += added * randomization_variance(p, q, (share - q) / (p - q))
         kish = float(w.sum() ** 2 / np.square(w).sum())
@@ -387,7 +393,8 @@ class Design(AnswerChannel):
         freedom : float, optional
             Degrees of freedom of the variance, if there are weights or clusters.
         variance : float
-            Variance of the share of answers, if it is known and not 0.
+            Variance of the share of answers, if it is known and not 0. Answers that are all the same do not show how they
+            vary, so that it is at least that of one answer more than there are, half yes.
         """
         p, q = self.probabilities
         value = float((Fraction(hits) / Fraction(total) - q) / (p - q))
@@ -397,7 +404,9 @@ class Design(AnswerChannel):
             q = 1 - q
         line = Debiasing.of(p, q)
         seen = (hits + 0.5) / (total + 1)  # so that no variance is zero
-        stderr = (line.one - line.zero) * math.sqrt(variance or seen * (1 - seen) / total)
+        if variance == 0 or hits in (0, total):
+            variance = max(variance, seen * (1 - seen) / total)
+        stderr = (line.one - line.zero) * math.sqrt(variance)
         rule: Any
         if freedom is None:
             rule = Binomial(np.asarray(hits), total, line)

@@ -46,7 +46,7 @@ class EffectiveBinomial:
         side = np.minimum(
             np.minimum(tail, 1 - np.asarray(tail)), 0.5 - MIDDLE
         )  # the quotient is the same on both sides
-        ratio = t_quantile(self.n - 1, side) / t_quantile(self.freedom, side)
+        ratio = t_quantile(max(self.n - 1, 1), side) / t_quantile(self.freedom, side)
         total = np.maximum(self.total * np.square(ratio), LEAST_PEOPLE)
         low, high = _limits.clopper_pearson(self.share * total, total, tail)
         return np.asarray(self.debiasing(low)), np.asarray(self.debiasing(high))

@@ -134,17 +134,59 @@ def test_people_of_weight_zero_are_not_in_the_sample():
     assert found.stderr == pytest.approx(rest.stderr, rel=1e-12)
 
 
+SAME = np.random.default_rng(4).uniform(0.1, 9, 60)  # weights
+
+
+@FEW
+@pytest.mark.filterwarnings("ignore::ldpfast.DoubtfulWarning")
+@each("answer", [0, 1])
+@each("n", [10, 37, 60])
+@each("sample", ["weights", "clusters", "strata", "fpc", "replicates"])
+def test_answers_that_are_all_the_same_have_a_standard_error(sample, n, answer):
+    """Not that of the rounding of weights, and with a finite population not that of the randomization alone."""
+    given = {"weights": SAME[:n]}
+    if sample == "clusters":
+        given["clusters"] = np.arange(n) // 2
+    if sample in ("strata", "fpc"):
+        given |= (
+            {"strata": np.arange(n) % 2, "fpc": np.full(n, 1000)} if sample == "fpc" else {"strata": np.arange(n) % 2}
+        )
+    if sample == "replicates":
+        drawn = np.random.default_rng(1).poisson(1, (n, 30)) * SAME[:n, np.newaxis] + 0.01
+        given["replicate_weights"] = designs.ReplicateWeights(drawn, "bootstrap")
+    found = WARNER.prevalence(np.full(n, answer), **given)
+    half = (0.5 / (SAME[:n].sum() ** 2 / np.square(SAME[:n]).sum() + 1)) / 0.4
+    assert found.stderr >= 0.3 * half
+    low, high = DIRECT.prevalence(np.full(n, answer), **given).interval()
+    assert high - low > 1 / n
+    assert answer == pytest.approx(high if answer else low)
+
+
+@FEW
+@pytest.mark.filterwarnings("ignore::ldpfast.DoubtfulWarning")
+def test_a_subgroup_of_one_person_has_limits_and_differences():
+    one = np.where(np.arange(360) == 3, "one", "rest")
+    found = WARNER.prevalence_by(ANSWER, one, weights=WEIGHT, strata=STRATUM)
+    low, high = found["one"].interval()
+    assert high - low > 0.9
+    difference = found["one"] - found["rest"]
+    assert difference.stderr > found["one"].stderr  # the answer of one person does not show how answers vary
+
+
 # Finite populations ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.claim(
-    "In a finite population, variances of randomized answers are unbiased: asking everybody leaves their randomness.",
+    "In a finite population, variances of randomized answers are unbiased, or larger where all answers are the same.",
     "Estimates",
 )
 @FEW
 @each("truth, drawn", [([1, 0, 0, 1, 0], 3), ([1, 1, 1, 0, 1], 2), ([1, 0, 1, 0], 4)])
 def test_the_variance_of_randomized_answers_in_a_finite_population_is_unbiased(truth, drawn):
-    """Exactly, over all samples of a small population and all answers of their people; the usual correction is too small."""
+    """Exactly, over all samples of a small population and all answers of their people; the usual correction is too small.
+
+    Answers that are all the same do not show how they vary: the standard error is larger then.
+    """
     size = len(truth)
     p, q = map(float, WARNER.probabilities)
     values, variances = [], []
@@ -155,8 +197,11 @@ def test_the_variance_of_randomized_answers_in_a_finite_population_is_unbiased(t
             chance = np.prod([one if answer else 1 - one for answer, one in zip(answers, yes, strict=True)])
             found = WARNER.prevalence(answers, fpc=np.full(drawn, float(size)))
             values.append(found.value)
-            variances.append(found.stderr**2)
             usual.append((1 - drawn / size) * np.var(answers, ddof=1) / drawn / (p - q) ** 2)
+            variances.append(usual[-1] + p * (1 - p) / size / (p - q) ** 2)
+            if len(set(answers)) > 1:
+                assert found.stderr**2 == pytest.approx(variances[-1], rel=1e-12)
+            assert found.stderr**2 >= variances[-1] * (1 - 1e-12)
             chances.append(chance)
     chances = np.array(chances) / len(list(combinations(range(size), drawn)))
     mean = chances @ values
