@@ -16,7 +16,7 @@ from ..reports import recipe_of
 from ._answer_forms import AnswerForm
 from ._client_table import required_questions
 from ._columns import QuestionColumn
-from ._survey_facts import SurveyFacts, how_many
+from ._survey_facts import PERIODS, SurveyFacts, how_many, turns_of
 
 BEFORE_USE = "Before you use this text"
 TITLE = "How your answers are protected"
@@ -158,6 +158,8 @@ class StudyDetails:
         for name, value in vars(self).items():
             if value is not None and (not isinstance(value, str) or not value.strip()):
                 raise TypeError(f"{name} must be a text that is not empty, or None, got {value!r}")
+            if value is not None:
+                object.__setattr__(self, name, " ".join(value.split()))  # an address may have several lines
 
 
 def explain(survey: SurveyFacts, study: StudyDetails) -> Explanation:
@@ -170,13 +172,13 @@ def explain(survey: SurveyFacts, study: StudyDetails) -> Explanation:
         )
     losses = survey.losses
     sections = (
-        ("In short", _summary(study)),
+        ("In short", _summary(losses, study)),
         ("What you are asked", _questions(survey)),
         ("What is sent", _sent(survey, study, people_for(max(losses.values())))),
         ("What somebody can find out about you", _odds(losses, study)),
         ("What is stored", _stored(study)),
         ("What the promise does not cover", (_not_covered(survey, study),)),
-        ("Your choice", _choice(losses, study)),
+        ("Your choice", _choice(survey, study)),
         ("Who is responsible", _responsible(study)),
         ("For experts", _method(survey)),
     )
@@ -185,7 +187,7 @@ def explain(survey: SurveyFacts, study: StudyDetails) -> Explanation:
     )
 
 
-def _summary(study: StudyDetails) -> tuple[Block, ...]:
+def _summary(losses: dict[str, float], study: StudyDetails) -> tuple[Block, ...]:
     purpose = [] if study.purpose is None else [f"Purpose of the study: {study.purpose.rstrip('.')}."]
     if study.holder is None:
         first = "Your device changes your answers at random before it sends anything. Your true answers stay on your device."
@@ -194,11 +196,16 @@ def _summary(study: StudyDetails) -> tuple[Block, ...]:
             f"You tell your answers to {study.holder}. They are changed at random before anybody else sees anything. "
             f"{study.holder} knows your true answers; the promise below is against everybody else."
         )
+    one = "they cannot be undone: what is sent for you could have come from any other answers."
+    if _is_large(losses):
+        one = (
+            "they are a weak protection: what is sent for you could have come from any other answers, but that can be much "
+            "less likely. The numbers are below."
+        )
     return (
         *purpose,
         first,
-        "The random changes of many people cancel out, so that the study learns something about groups. For one person they "
-        "cannot be undone: what is sent for you could have come from any other answers.",
+        f"The random changes of many people cancel out, so that the study learns something about groups. For one person {one}",
     )
 
 
@@ -217,9 +224,10 @@ def _questions(survey: SurveyFacts) -> tuple[Block, ...]:
     if asked > 1:
         blocks.append(f"You are asked {how_many(survey.recipe.answers, asked)}.")
     if panel is not None:
-        turn = "one of them" if panel.turns == 1 else f"{panel.turns} of them"
         period = " in each period, and goes on" * panel.open_ended
-        blocks.append(f"The study has {panel.waves} waves{period}. You are asked in {turn}, drawn at random.")
+        blocks.append(
+            f"The study has {panel.waves} waves{period}. You are asked in {turns_of(panel.turns, panel.waves)}."
+        )
     if any(question.optional for question in listed):
         blocks.append(
             "To leave out a question is an answer as well, and is changed at random like all others: what is sent does not "
@@ -239,9 +247,10 @@ def _sent(survey: SurveyFacts, study: StudyDetails, people: int) -> tuple[Block,
 
 def _sent_text(mechanism: Mechanism, form: AnswerForm, people: int) -> str:
     """Return what is sent for one question, in words."""
-    if not isinstance(mechanism, RandomizedResponse) or not isinstance(form, QuestionColumn):
-        return "a pattern that is drawn at random and fits many answers"
-    if form.is_rounded:
+    is_one_answer = isinstance(mechanism, RandomizedResponse) and form.has_symbols
+    if not is_one_answer or (form.is_rounded and not isinstance(form, QuestionColumn)):
+        return "a pattern that is drawn at random, and that can be sent for every other answer as well"
+    if isinstance(form, QuestionColumn) and form.is_rounded:
         ends = '"low", "high" or "no answer"' if form.optional else '"low" or "high"'
         return f'{ends}, drawn at random: the larger the number, the more often "high"'
     coin = recipe_of(mechanism).coin
@@ -304,8 +313,10 @@ def _not_covered(survey: SurveyFacts, study: StudyDetails) -> tuple[str, ...]:
     return tuple(points)
 
 
-def _choice(losses: dict[str, float], study: StudyDetails) -> tuple[Block, ...]:
+def _choice(survey: SurveyFacts, study: StudyDetails) -> tuple[Block, ...]:
     """Return what consent means, and a text for it."""
+    losses = survey.losses
+    more = f" after {PERIODS} periods, and for more if I take part longer" * survey.is_endless
     epsilon, people = list(losses.values())[-1], people_for(max(losses.values()))
     who = "the study" if study.controller is None else study.controller
     return (
@@ -315,7 +326,7 @@ def _choice(losses: dict[str, float], study: StudyDetails) -> tuple[Block, ...]:
         (
             f"I take part by my own choice. I know that what is sent for me can be stored and published by {who}, and that a "
             f"guess about me that was right for {round(people * EVEN):,} of {people:,} people becomes right for at most "
-            f"{right_guesses(epsilon, people):,} of {people:,}. I have read what the promise does not cover.",
+            f"{right_guesses(epsilon, people):,} of {people:,}{more}. I have read what the promise does not cover.",
         ),
     )
 
@@ -354,11 +365,16 @@ def _notes(losses: dict[str, float], study: StudyDetails) -> tuple[str, ...]:
     missing = [name for name in ("controller", "contact", "purpose") if getattr(study, name) is None]
     if missing:
         found.append(f"It does not state: {', '.join(missing)}.")
-    epsilon = max(losses.values())
-    if largest_belief(epsilon, EVEN) > LARGE_BELIEF:
+    if _is_large(losses):
+        epsilon = max(losses.values())
         people = people_for(epsilon)
         found.append(
             f"The loss is large: the best guess is right for {right_guesses(epsilon, people):,} of {people:,} people. Do not "
             "call the answers anonymous or hidden; ask fewer questions, or choose a smaller epsilon."
         )
     return tuple(found)
+
+
+def _is_large(losses: dict[str, float]) -> bool:
+    """Return whether everything that is sent can leave little doubt."""
+    return largest_belief(max(losses.values()), EVEN) > LARGE_BELIEF

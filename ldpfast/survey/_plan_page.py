@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._html_page import html_page, page_table, paragraph, pictures
-from .._odds import belief_text, people_for, right_guesses, times_text
+from .._odds import belief_text, people_for, right_guesses, round_up, times_text
 from .._plots import BLACK, draw_grid, figure, text_of
 from ..reports import recipe_of
 from ._client_table import required_questions
-from ._survey_facts import how_many, listed_questions
+from ._survey_facts import how_many, listed_questions, turns_of
 from ._survey_plan import QUANTILES, SurveyPlan, curve, places_of_units
 
 if TYPE_CHECKING:
@@ -131,14 +131,14 @@ def _promise(surveys: Sequence[Survey]) -> Iterator[str]:
         people = people_for(epsilon)
         yield (
             "<blockquote>Whatever a person answers, and whatever an observer knows already, what is sent is at most "
-            f"{times_text(epsilon)} times as likely as with any other answers (epsilon = {epsilon:.4g}, {together}). An "
-            "observer who thinks that somebody has a certain property with a probability of 50 % thinks so with at most "
+            f"{times_text(epsilon)} times as likely as with any other answers (epsilon = {round_up(epsilon, 4):g}, "
+            f"{together}). An observer who thinks that somebody has a certain property with a probability of 50 % thinks so with at most "
             f"{belief_text(epsilon)} afterwards: instead of {people // 2:,} of {people:,} such guesses, at most "
             f"{right_guesses(epsilon, people):,} are right.</blockquote>"
         )
     else:
         columns = {
-            "epsilon": [f"{epsilon:.4g}" for epsilon in epsilons],
+            "epsilon": [f"{round_up(epsilon, 4):g}" for epsilon in epsilons],
             "largest ratio of probabilities": [*map(times_text, epsilons)],
             "a belief of 50 % becomes at most": [*map(belief_text, epsilons)],
         }
@@ -237,12 +237,13 @@ def _waves(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> Iterator[s
     survey, first = surveys[0], plans[0].waves
     if first is None:
         return
-    turn = "one of them" if survey.turns == 1 else f"{survey.turns} of them"
     yield "<h2>Waves</h2>"
+    assert survey.waves is not None
     yield paragraph(
         f"The survey has {survey.waves} waves{' in each period' * survey.open_ended}. Each of the {first.people:,} people "
-        f"answers in {turn}, drawn at random, so that a wave has {plans[0].n:,} people. Precision and differences on this "
-        f"page are those of one wave, and the promise is for all waves{' of a period' * survey.open_ended} together."
+        f"answers in {turns_of(survey.turns, survey.waves)}, so that a wave has {plans[0].n:,} people. Precision and "
+        "differences on this page are those of one wave, and the promise is for all waves"
+        f"{' of a period' * survey.open_ended} together."
     )
     waves = [plan.waves for plan in plans if plan.waves is not None]
     numbers = {

@@ -67,6 +67,13 @@ def how_many(answers: int, asked: int) -> str:
     return f"{some}, drawn at random without looking at the answers"
 
 
+def turns_of(turns: int, waves: int) -> str:
+    """Return in how many of several waves a person is asked, as an end of a sentence."""
+    if turns == waves:
+        return "all of them"
+    return f"{'one' if turns == 1 else turns} of them, drawn at random"
+
+
 @dataclass(frozen=True)
 class SurveyFacts:
     """What texts say about a whole survey, and not about one of its waves or rounds.
@@ -142,4 +149,6 @@ class SurveyFacts:
         if self.panel is None:
             return ""
         period = "each period of " * self.panel.open_ended
+        if self.panel.turns == self.panel.waves:
+            return f"in all {self.panel.waves} waves"
         return f"in {self.panel.turns} of {period}{self.panel.waves} waves, drawn at random"

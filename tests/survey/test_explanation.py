@@ -91,6 +91,24 @@ def test_losses_of_open_ended_surveys_add_up_over_periods():
     shown = repr(text)
     assert "The study goes on: what can be found out adds up with every period" in shown
     assert "has 4 waves in each period, and goes on. You are asked in one of them" in shown
+    assert re.search("right for at most [0-9]+ of 100 after 2 periods, and for more if I take part longer", shown)
+
+
+def test_people_who_are_asked_in_all_waves_are_told_so():
+    survey = Survey(BOTH, 1.0, waves=3, turns=3)
+    assert "The study has 3 waves. You are asked in all of them." in repr(survey.explain())
+
+
+def test_a_large_loss_is_not_called_a_change_that_cannot_be_undone():
+    for epsilon, is_large in ((2.0, False), (8.0, True), (30.0, True)):
+        shown = repr(Survey(BOTH, epsilon).explain())
+        assert ("For one person they are a weak protection" in shown) is is_large
+        assert ("For one person they cannot be undone" in shown) is not is_large
+
+
+def test_an_address_of_several_lines_is_one_line():
+    shown = Survey(BOTH, 1.0).explain(contact="Institute\n  Street 5\nOslo").to_markdown()
+    assert "Contact: Institute Street 5 Oslo" in shown
 
 
 def test_numbers_of_people_are_such_that_some_guesses_are_wrong():
@@ -114,7 +132,15 @@ def test_what_is_sent_has_the_shares_of_the_coins():
         sent["smoker"] == f"the true answer for about {true} of {people:,} people, each other answer for about {false}"
     )
     assert sent["visits"].startswith('"low", "high" or "no answer", drawn at random')
-    assert sent["income"] == sent["together"] == "a pattern that is drawn at random and fits many answers"
+    assert sent["income"] == "a pattern that is drawn at random, and that can be sent for every other answer as well"
+    joint = survey.mechanisms["together"].channel().matrix[0, :2]  # one cell of a table, and no pattern
+    true, false = (f"{round(people * share):,}" for share in joint)
+    assert (
+        sent["together"]
+        == f"the true answer for about {true} of {people:,} people, each other answer for about {false}"
+    )
+    rounded = Survey({**FULL, "together": Cross("smoker", "visits")}, 3.0).explain()
+    assert dict(rounded.sections)["What is sent"][1]["what is sent"][-1] == sent["income"]
     only = Survey({"a": YesNo(), "b": Mean(0, 1)}, 1.0).explain(holder="The interviewer")
     first, second = dict(only.sections)["What is sent"][1]["what is sent"]
     assert ", the other answer for about" in first

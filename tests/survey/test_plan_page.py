@@ -45,6 +45,16 @@ def pictures_of(page):
     return found
 
 
+def test_epsilon_is_rounded_up(tmp_path):
+    """A committee must not read a promise that is stronger than the survey keeps."""
+    assert "(epsilon = 2.719, for all" in page_of(Survey({"smoker": YesNo(optional=True)}, 2.71828), tmp_path)
+
+
+def test_people_who_answer_in_all_waves(tmp_path):
+    page = page_of(Survey(QUESTIONS, 2.0, waves=2, turns=2), tmp_path)
+    assert "answers in all of them, so that a wave has 20,000 people" in page
+
+
 def test_a_survey_for_devices_has_no_warning_and_others_name_the_questions(tmp_path):
     survey = Survey(QUESTIONS, 2.0)
     assert "Devices need optional questions" not in page_of(survey, tmp_path)
