@@ -7,6 +7,7 @@ import re
 from ._table import printable
 
 SPECIAL = re.compile(r"([`*_{}<>#|~$])")
+MARKER = re.compile(r"^(\d*)([-+.)])(?=\s|$)")  # of a list, which a text could begin
 LINK = re.compile(r"\](?=[(\[:])")  # in brackets before an address or the name of one
 
 
@@ -17,4 +18,4 @@ def escaped_markdown(text: str) -> str:
     them, which would start a formula.
     """
     parts = [SPECIAL.sub(r"\\\1", part.replace("&", "&amp;")) for part in printable(text).split("\\")]
-    return "&#92;".join(LINK.sub("&#93;", part) for part in parts)
+    return MARKER.sub(r"\1\\\2", "&#92;".join(LINK.sub("&#93;", part) for part in parts))

@@ -132,9 +132,9 @@ def _promise(surveys: Sequence[Survey]) -> Iterator[str]:
         yield (
             "<blockquote>Whatever a person answers, and whatever an observer knows already, what is sent is at most "
             f"{times_text(epsilon)} times as likely as with any other answers (epsilon = {round_up(epsilon, 4):g}, "
-            f"{together}). An observer who thinks that somebody has a certain property with a probability of 50 % thinks so with at most "
-            f"{belief_text(epsilon)} afterwards: instead of {people // 2:,} of {people:,} such guesses, at most "
-            f"{right_guesses(epsilon, people):,} are right.</blockquote>"
+            f"{together}). An observer who thinks that somebody has a certain property with a probability of 50 % thinks "
+            f"so with at most {belief_text(epsilon)} afterwards: instead of {people // 2:,} of {people:,} such guesses, "
+            f"at most {right_guesses(epsilon, people):,} are right.</blockquote>"
         )
     else:
         columns = {

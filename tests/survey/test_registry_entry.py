@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Number, Repeated, Survey, Text, YesNo
 
@@ -125,6 +126,16 @@ def test_the_numbers_are_those_of_the_survey():
     assert "of one wave" in fields["deployment.implementation.utility"]
     domain = fields["deployment.dp_variant.data_domain"]
     assert r"- way\_to\_work: on foot &amp; bike, \<car\>, [train&#93;(http://x), a&#92;b" in domain
+
+
+def test_names_that_look_like_lists_are_no_lists():
+    names = ["- yes", "+ no", "1. first", "2) x", "-"]
+    survey = Survey({name: YesNo(optional=True) for name in names}, 1.0)
+    fields = dict(leaves(entry_of(survey, **ALL)))
+    for field in ("dp_variant.data_domain", "implementation.mechanisms", "implementation.utility"):
+        page = MarkdownIt("commonmark").render(fields[f"deployment.{field}"])
+        assert page.count("<ul>") + page.count("<ol>") == 1
+        assert all(f"<li>{name}: " in page for name in names)
 
 
 def test_an_entry_of_an_open_ended_survey_is_for_a_period():
