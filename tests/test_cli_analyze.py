@@ -81,7 +81,7 @@ def test_samples_and_subgroups_of_several_columns_are_those_of_python(capsys, tm
     people.to_csv(tmp_path / "strata.csv", index=False)
     names = {"weights": "weight", "clusters": "village", "strata": "part", "fpc": "villages"}
     options = [text for name, column in names.items() for text in (f"--{name}", column)]
-    more = ["--formula", "age", "--by", "region", "female"]
+    more = ["--formula", "age", "--by", "region", "--by", "female"]  # as of "estimate", or after one another
     found = run(capsys, str(tmp_path / "strata.csv"), *FIRST, *options, *more)
     sample = {name: people[column] for name, column in names.items()}
     expected = DESIGN.prevalence_by(people["answer"], people[["region", "female"]], **sample)

@@ -75,6 +75,7 @@ def add_command(commands: Any) -> None:
     analyze.add_argument(
         "--by",
         nargs="+",
+        action="extend",
         metavar="COLUMN",
         help="columns that divide the people: the prevalence of each of their values",
     )

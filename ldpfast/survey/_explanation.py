@@ -247,8 +247,8 @@ def _sent(survey: SurveyFacts, study: StudyDetails, people: int) -> tuple[Block,
 
 def _sent_text(mechanism: Mechanism, form: AnswerForm, people: int) -> str:
     """Return what is sent for one question, in words."""
-    is_one_answer = isinstance(mechanism, RandomizedResponse) and form.has_symbols
-    if not is_one_answer or (form.is_rounded and not isinstance(form, QuestionColumn)):
+    is_column = isinstance(form, QuestionColumn)
+    if not isinstance(mechanism, RandomizedResponse) or not form.has_symbols or (form.is_rounded and not is_column):
         return "a pattern that is drawn at random, and that can be sent for every other answer as well"
     if isinstance(form, QuestionColumn) and form.is_rounded:
         ends = '"low", "high" or "no answer"' if form.optional else '"low" or "high"'
