@@ -89,7 +89,7 @@ class AnswerRegression(Regression):
             Strata from each of which clusters, or people without clusters, were drawn: two or more, or all that there are.
         fpc : array_like of float, shape (n,), or str, optional
             Finite population: the number of clusters, or of people without clusters, of the stratum of each person in the
-            population, all above 1; or the share of them that was drawn, all in (0, 1].
+            population, all at least 1; or the share of them that was drawn, all in (0, 1].
         replicate_weights : ReplicateWeights, optional
             In the place of `clusters`, `strata` and `fpc`, with `weights`. With a formula, it can have names of columns.
         cov_type : {"nonrobust", "linearized", "HC1", "HC3", "cluster", "replicates"}, optional

@@ -139,7 +139,7 @@ class Design(AnswerChannel):
             Clusters of different strata have different names.
         fpc : array_like of float, shape (n,), optional
             Finite population: for each person the number of clusters, or of people without clusters, that the stratum has in
-            the population, all above 1; or the share of them that was drawn, all in (0, 1].
+            the population, all at least 1; or the share of them that was drawn, all in (0, 1].
         replicate_weights : ReplicateWeights, optional
             In the place of `clusters`, `strata` and `fpc`, with `weights`.
 

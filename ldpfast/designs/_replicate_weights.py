@@ -49,7 +49,8 @@ class ReplicateWeights:
     Notes
     -----
     Arguments and defaults are those of ``svrepdesign`` in the package survey of R, where "jackknife" is JK1, or JKn with
-    `rscales`. The degrees of freedom of a variance are the rank of the weights less one. A fit is repeated for each replicate.
+    `rscales`, and JK2 with ``scale=1``. The degrees of freedom of a variance are the rank of the weights less one. A fit is
+    repeated for each replicate.
 
     References
     ----------

@@ -340,8 +340,8 @@ def _fractions(fpc: Any, strata: AnyArray, inside: NDArray[np.bool_], drawn: Any
         raise ValueError(f"fpc must have one value for each of {len(strata)} rows, got shape {given.shape}")
     given = given[inside]
     are_shares = (given <= 1).all()
-    if (given <= 0).any() or not (are_shares or (given > 1).all()):
-        raise ValueError("fpc must be sizes of the population, all above 1, or sampled shares, all in (0, 1]")
+    if (given <= 0).any() or not (are_shares or (given >= 1).all()):
+        raise ValueError("fpc must be sizes of the population, all at least 1, or sampled shares, all in (0, 1]")
     least, most = np.full(len(drawn), np.inf), np.zeros(len(drawn))
     np.minimum.at(least, strata[inside], given)
     np.maximum.at(most, strata[inside], given)

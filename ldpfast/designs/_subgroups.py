@@ -14,6 +14,8 @@ from .._frames import Groups, whole_column
 def columns_of_by(by: Any) -> dict[str, Any]:
     """Return the columns that divide people, by names for error messages; "by" alone is one that is no list of columns."""
     if hasattr(by, "columns"):
+        if not len(by.columns):
+            raise ValueError("by must have one column or more, got a data frame without columns")
         return {str(name): by[name] for name in by.columns}
     if isinstance(by, list | tuple) and by and all(map(_is_column, by)):
         return {f"by[{place}]": column for place, column in enumerate(by)}

@@ -101,6 +101,26 @@ def test_subgroups_of_two_columns_are_those_of_the_package_survey():
 
 
 @FEW
+def test_two_clusters_of_each_stratum_have_a_jackknife_of_scale_one():
+    """JK2: for each pair, one is left out and the other counts twice. For a total weight that stays, it is linearization."""
+    left_out = np.where(TOWN[:, np.newaxis] // 2 == np.arange(20), 2.0 * (TOWN[:, np.newaxis] % 2), 1.0)
+    found = DIRECT.prevalence(
+        ANSWER,
+        weights=np.ones(360),
+        replicate_weights=designs.ReplicateWeights(left_out, "jackknife", scale=1, mse=True),
+    )
+    pairs = DIRECT.prevalence(ANSWER, clusters=TOWN, strata=TOWN // 2)
+    sizes = np.bincount(TOWN).reshape(20, 2)
+    assert (sizes[:, 0] == sizes[:, 1]).all()
+    assert found.stderr == pytest.approx(pairs.stderr)
+
+
+def test_by_without_columns_is_named():
+    with pytest.raises(ValueError, match="by must have one column or more, got a data frame without columns"):
+        WARNER.prevalence_by(ANSWER, pd.DataFrame(index=np.arange(360)))
+
+
+@FEW
 @each("name", ["fpc", "people", "jkn"])
 def test_order_units_of_weights_and_names_of_strata_do_not_matter(name):
     sample = dict(SAMPLES[name])
@@ -216,7 +236,11 @@ def test_a_census_of_direct_answers_is_certain_and_one_of_randomized_answers_is_
     sample = {"strata": STRATUM, "clusters": TOWN, "fpc": np.full(360, 10)}
     assert WARNER.prevalence(ANSWER, **sample).stderr == pytest.approx(np.sqrt(0.21 / 360) / 0.4, rel=1e-9)
     one = {"strata": np.where(TOWN == 0, 9, STRATUM), "clusters": TOWN, "fpc": np.where(TOWN == 0, 1.0, 0.01)}
-    assert DIRECT.prevalence(ANSWER, **one).stderr > 0  # a stratum of one cluster that was taken whole
+    taken = DIRECT.prevalence(ANSWER, **one).stderr  # a stratum of one cluster that was taken whole
+    drawn = np.array([len(np.unique(TOWN[(stratum == STRATUM) & (TOWN > 0)])) for stratum in range(4)])
+    sizes = np.where(TOWN == 0, 1, 100 * drawn[STRATUM])
+    assert DIRECT.prevalence(ANSWER, **{**one, "fpc": sizes}).stderr == pytest.approx(taken)  # or by sizes
+    assert taken > 0
 
 
 @FEW
@@ -304,7 +328,10 @@ def _replicate(weights=REPLICATES, kind="bootstrap", **options):
             {"strata": STRATUM, "fpc": np.where(AGE > 0, 500, 600)},
             "fpc must be the same for all people of a stratum, got several values in stratum 0",
         ),
-        ({"fpc": np.where(AGE > 0, 0.5, 600)}, "fpc must be sizes of the population, all above 1, or sampled shares"),
+        (
+            {"fpc": np.where(AGE > 0, 0.5, 600)},
+            "fpc must be sizes of the population, all at least 1, or sampled shares",
+        ),
         ({"fpc": np.zeros(360)}, "fpc must be sizes of the population"),
         ({"fpc": [500]}, "fpc must have one value for each of 360 rows"),
         (
