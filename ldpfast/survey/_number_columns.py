@@ -43,7 +43,7 @@ class NumberColumn(QuestionColumn):
 
     def answer_text(self) -> str:
         low, high = self.valid_range()
-        return f"a number from {low:g} to {high:g}"
+        return f"a number from {low:,.15g} to {high:,.15g}"
 
     def read(self, name: str, values: Any, *, clip: bool = False) -> Column:
         if isinstance(values, Coded):

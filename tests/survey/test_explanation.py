@@ -106,6 +106,11 @@ def test_a_large_loss_is_not_called_a_change_that_cannot_be_undone():
         assert ("For one person they cannot be undone" in shown) is not is_large
 
 
+def test_ranges_have_all_their_digits():
+    shown = repr(Survey({"income": Mean(-0.5, 1_234_567, optional=True)}, 1.0).explain())
+    assert "a number from -0.5 to 1,234,567 |" in shown
+
+
 def test_an_address_of_several_lines_is_one_line():
     shown = Survey(BOTH, 1.0).explain(contact="Institute\n  Street 5\nOslo").to_markdown()
     assert "Contact: Institute Street 5 Oslo" in shown
