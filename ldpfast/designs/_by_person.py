@@ -20,7 +20,7 @@ from ..results import DoubtfulWarning, People, StudentT, new_count
 from ._design import DOUBTFUL, TRUTHS, Design, new_design
 from ._replicate_weights import ReplicateWeights, table_of
 from ._sample import Sample
-from ._sampled_prevalence import SampledPrevalence, checked_weights, randomization_variance
+from ._sampled_prevalence import SampledPrevalence, checked_weights, randomization_variances
 
 STEPS = 200  # of a bisection, which ends earlier
 DIRECT = new_design("direct", "Answer the question.", TRUTHS, Fraction(1), Fraction(0), "")
@@ -292,7 +292,7 @@ def _joint(
             slopes = w[inside] * (yes - no) / (seen * (1 - seen))
             scores[inside] = slopes * (codes[inside] - seen)
             information += (yes - no) ** 2 * (hit / seen**2 + (weight - hit) / (1 - seen) ** 2)
-            added += float(np.sum(shares[inside] * np.square(slopes))) * randomization_variance(yes, no, value)
+            added += float(shares[inside] * np.square(slopes) @ randomization_variances(yes, no, codes[inside]))
         linear = [(slice(None), scores[:, np.newaxis] / information)]
         estimate = lambda weights: np.array([rule_of(weights).maximum()])  # noqa: E731
         variance = float(sample.covariance(linear, estimate, np.array([value]))[0, 0]) + added / information**2

@@ -30,7 +30,7 @@ from ._sampled_prevalence import (
     checked_weights,
     design_effect_of,
     joint_covariance,
-    randomization_variance,
+    randomization_variances,
 )
 from ._sensitivity import SensitivityBounds, sensitivity_bounds
 from ._subgroups import columns_of_by, subgroups
@@ -288,8 +288,8 @@ class Design(AnswerChannel):
         scores = w * (codes - share) / total
         variance = float(sample.covariance([(slice(None), scores[:, np.newaxis])], estimate, np.array([share]))[0, 0])
         variance *= share * (1 - share) > 0  # of replicates it would be that of rounding
-        added = float(np.sum(sample.fraction_of(slice(None)) * np.square(w / total)))
-        variance += added * randomization_variance(p, q, (share - q) / (p - q))
+        own = sample.fraction_of(slice(None)) * np.square(w / total) * randomization_variances(p, q, codes)
+        variance += float(np.sum(own))
         kish = float(w.sum() ** 2 / np.square(w).sum())
         freedom, spread = sample.freedom, share * (1 - share)
         effective = spread / variance if spread > 0 and variance > 0 else kish

@@ -60,10 +60,13 @@ def design_effect_of(variance: float, share: float, n: int) -> float:
     return variance / plain if plain > 0 else float("nan")
 
 
-def randomization_variance(p: float, q: float, prevalence: float) -> float:
-    """Return the mean variance of an answer, given the truth, for the probabilities of people with yes and no."""
-    share = min(max(prevalence, 0.0), 1.0)
-    return share * p * (1 - p) + (1 - share) * q * (1 - q)
+def randomization_variances(p: float, q: float, codes: AnyArray) -> Floats:
+    """Return for each answer an unbiased estimate of its variance given the truth.
+
+    The probabilities of the answer 1 are p for people with yes and q for people with no. With (1 - p) (1 - q) for an answer 1
+    and p q for an answer 0 the mean is p (1 - p) for yes, and q (1 - q) for no.
+    """
+    return np.where(codes == 1, (1 - p) * (1 - q), p * q)
 
 
 def checked_weights(weights: Any, n: int) -> Floats | None:
@@ -96,7 +99,6 @@ def joint_covariance(
         return np.bincount(members, weights * codes, k) / np.bincount(members, weights, k)
 
     cov = sample.covariance(scores(), estimate, shares)
-    spread = [randomization_variance(p, q, value) for value in prevalences]
-    own = np.asarray(sample.fraction_of(slice(None)) * np.square(w / totals[members]))
-    cov += np.diag(np.bincount(members, own, k) * spread)
+    own = sample.fraction_of(slice(None)) * np.square(w / totals[members]) * randomization_variances(p, q, codes)
+    cov += np.diag(np.bincount(members, own, k))
     return np.asarray(cov / (p - q) ** 2)

@@ -232,6 +232,32 @@ def test_the_variance_of_randomized_answers_in_a_finite_population_is_unbiased(t
 
 
 @FEW
+@each("design", [designs.forced_response("1/20", "2/5"), designs.mangat(0.6), designs.crosswise(0.2)])
+def test_the_variance_is_unbiased_for_strata_and_unequal_probabilities(design):
+    """Exactly, for a stratum of which everybody is asked beside one of which some are: their prevalences are not the same."""
+    strata, drawn = ([1, 1, 0], [0, 0, 1, 0]), (3, 2)
+    p, q = map(float, design.probabilities)
+    sample = {
+        "strata": np.repeat([0, 1], drawn),
+        "fpc": np.repeat([3.0, 4.0], drawn),
+        "weights": np.repeat([1.0, 2.0], drawn),
+    }
+    values, variances, chances = [], [], []
+    for people in combinations(range(4), 2):
+        truth = np.array(strata[0] + [strata[1][person] for person in people])
+        for answers in product((0, 1), repeat=5):
+            chance = np.prod(np.where(np.array(answers) == 1, np.where(truth, p, q), np.where(truth, 1 - p, 1 - q)))
+            found = design.prevalence(answers, **sample)
+            same = len(set(answers)) == 1  # whose standard error is larger
+            own = np.where(answers, (1 - p) * (1 - q), p * q) * [1, 1, 1, 2, 2] / 49 / (p - q) ** 2
+            values.append(found.value)
+            variances.append(own.sum() if same else found.stderr**2)
+            chances.append(chance / 6)
+    exact = np.dot(chances, np.square(values)) - np.dot(chances, values) ** 2
+    assert np.dot(chances, variances) == pytest.approx(exact, rel=1e-12)
+
+
+@FEW
 def test_a_census_of_direct_answers_is_certain_and_one_of_randomized_answers_is_not():
     sample = {"strata": STRATUM, "clusters": TOWN, "fpc": np.full(360, 10)}
     assert WARNER.prevalence(ANSWER, **sample).stderr == pytest.approx(np.sqrt(0.21 / 360) / 0.4, rel=1e-9)
