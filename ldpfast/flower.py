@@ -301,7 +301,9 @@ class PrivateStrategy:
         metrics = {"reports": n, "refused": refused, "failures": len(replies) - len(answered), "stderr": stderr}
         if not n:
             return None, flwr.MetricRecord(metrics)
-        trained = {name: value + mean[name] for name, value in self._model.items()}
+        trained = {
+            name: np.asarray(value + mean[name]) for name, value in self._model.items()
+        }  # a sum of scalars is none
         inner = {
             self.strategy.arrayrecord_key: flwr.ArrayRecord({k: flwr.Array(v) for k, v in trained.items()}),
             "metrics": flwr.MetricRecord({self.strategy.weighted_by_key: n}),
