@@ -43,6 +43,8 @@ def replace_text(path: Path, text: str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+    if fcntl is None:  # Windows does not open folders
+        return
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(directory)

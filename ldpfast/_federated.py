@@ -89,10 +89,14 @@ class ReportBudget:
         return used
 
     def _stored(self) -> int:
-        if self._path is None or not self._path.exists():
+        if self._path is None:
             return 0
         try:
-            content: Any = read_json(self._path.read_bytes())
+            text = self._path.read_bytes()
+        except FileNotFoundError:  # not Path.exists, which is False after any error of the disk
+            return 0
+        try:
+            content: Any = read_json(text)
             epsilon, sent = float(content["epsilon"]), read_integer(content["sent"])
             known = content["ldpfast_rounds"] == VERSION and sent >= 0
         except (LookupError, TypeError, ValueError):

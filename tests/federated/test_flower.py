@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import itertools
 import json
+import os
 import threading
 import warnings
 
@@ -146,6 +147,22 @@ def test_a_round_has_the_numbers_of_the_plain_library(keys):
     assert result.train_metrics_clientapp[1] == MetricRecord(
         {"reports": 5, "refused": 0, "failures": 0, "stderr": float(estimate.stderr.max())}
     )
+
+
+def test_a_parameter_that_is_one_number_keeps_its_shape():
+    """NumPy makes the sum of two arrays without dimensions a scalar, which is no array for Flower."""
+    model = {"scale": np.array(1.0, np.float32), "bias": np.zeros(3)}
+
+    def train(message, context):
+        return {name: np.asarray(array.numpy() + 0.1) for name, array in message.content["arrays"].items()}
+
+    grid = LocalGrid(app_with(PrivatizeMod(EPSILON, rounds=1, **OPTIONS), train))
+    strategy = PrivateStrategy(inner(), EPSILON, **OPTIONS)
+    result = strategy.start(grid=grid, initial_arrays=record_of(model), num_rounds=1, timeout=1)
+    assert result.train_metrics_clientapp[1]["reports"] == 5
+    found = arrays_of(result)
+    assert (found["scale"].shape, found["scale"].dtype) == ((), np.float32)
+    assert found["scale"] != 1
 
 
 def test_only_the_report_leaves_the_client():
@@ -311,6 +328,36 @@ def test_clients_that_train_at_a_time_share_the_rounds_of_a_file(tmp_path):
         thread.join()
     assert sum(reply.has_content() for reply in replies) == 3
     assert json.loads(ledger.read_text())["sent"] == 3
+
+
+def test_the_file_is_kept_where_folders_cannot_be_opened(tmp_path, monkeypatch):
+    """As on Windows, which has no `fcntl` either."""
+    plain = os.open
+
+    def files_only(path, *args, **options):
+        if os.path.isdir(path):
+            raise PermissionError(path)
+        return plain(path, *args, **options)
+
+    monkeypatch.setattr("ldpfast._durable_file.fcntl", None)
+    monkeypatch.setattr(os, "open", files_only)
+    assert reply_to(request({ROTATION: 5}), mod_of(1, ledger=tmp_path / "rounds.json")).has_content()
+    assert json.loads((tmp_path / "rounds.json").read_text())["sent"] == 1
+
+
+def test_a_file_that_cannot_be_read_is_not_a_missing_one(tmp_path, monkeypatch):
+    """From Python 3.14 on, `Path.exists` is False after any error of the disk: the client would start from 0."""
+    ledger = tmp_path / "rounds.json"
+    reply_to(request({ROTATION: 5}), mod_of(1, ledger=ledger))
+
+    def unreadable(self, *args, **options):
+        raise OSError("the disk")
+
+    for name in ("read_bytes", "stat"):
+        monkeypatch.setattr(type(ledger), name, unreadable)
+    monkeypatch.setattr(type(ledger), "exists", lambda self: False)
+    reply = reply_to(request({ROTATION: 5}), mod_of(1, ledger=ledger))
+    assert reply.error.reason == "PrivatizeMod: the ledger of the client cannot be read and written"
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"ldpfast_rounds": 2, "epsilon": 8.0, "sent": 0}', '{"sent": -1}'])
