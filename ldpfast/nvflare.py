@@ -56,8 +56,11 @@ class PrivatizeFilter(Filter):  # type: ignore[misc, valid-type]
     can change. The executor must return differences (`DataKind.WEIGHT_DIFF`; with the client API ``TransferType.DIFF``), with
     the names and shapes of the model of the task. All numbers are floats: leave counters of a model out. The result holds one
     message of 11 bytes and the report; metrics, the number of steps and all other properties are dropped. Results of failed
-    tasks keep their return code only. Any other result is an error of the filter, and nothing of it is sent. Use the filter
-    for all tasks. What a script logs for the server, such as curves of its loss, passes no filter.
+    tasks keep their return code only, or "EXECUTION_EXCEPTION" for a code that NVFlare does not have. Any other result is an
+    error of the filter, and nothing of it is sent. Use the filter for all tasks.
+
+    No filter sees what a script logs for the server, such as curves of its loss, and the logs of the site, which it streams to
+    the server unless its ``resources.json`` has ``"allow_log_streaming": false``: errors of a script are in them.
 
     Privacy
     -------
@@ -119,9 +122,10 @@ class PrivatizeFilter(Filter):  # type: ignore[misc, valid-type]
             If the result is no difference of weights, the server has announced no rotation, or all rounds are used.
         """
         dxo, shareables = optional("nvflare.apis.dxo", "nvflare"), optional("nvflare.apis.shareable", "nvflare")
-        code = shareable.get_return_code()
-        if code != optional("nvflare.apis.fl_constant", "nvflare").ReturnCode.OK:
-            return shareables.make_reply(code)
+        code, codes = shareable.get_return_code(), optional("nvflare.apis.fl_constant", "nvflare").ReturnCode
+        if code != codes.OK:
+            known = [value for name, value in vars(codes).items() if not name.startswith("_")]
+            return shareables.make_reply(code if code in known else codes.EXECUTION_EXCEPTION)  # any text may be a code
         result, server = dxo.from_shareable(shareable), fl_ctx.get_peer_context()
         if result.data_kind != dxo.DataKind.WEIGHT_DIFF:
             raise ValueError(

@@ -186,6 +186,15 @@ def test_a_failed_task_keeps_its_return_code_only(server):
     assert found == make_reply(ReturnCode.EXECUTION_EXCEPTION)
 
 
+@pytest.mark.parametrize("code", ["the record is 42", 42, ["the record is 42"]])
+def test_a_return_code_tells_no_more_than_one_of_the_framework(server, code):
+    """An executor may put any text there."""
+    found = filter_of().process(make_reply(code), context_of(server.task()))
+    assert found == make_reply(ReturnCode.EXECUTION_EXCEPTION)
+    timeout = make_reply(ReturnCode.TIMEOUT)
+    assert filter_of().process(make_reply(ReturnCode.TIMEOUT), context_of(server.task())) == timeout
+
+
 def test_without_a_rotation_nothing_is_sent():
     for context in (FLContext(), context_of(FLContext())):
         with pytest.raises(ValueError, match="must announce a rotation: use ReportAggregator"):
