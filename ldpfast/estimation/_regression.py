@@ -40,7 +40,10 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
         Whether the model has an intercept.
     intercept_scaling : float, optional
         Value in the column of the intercept. The bound on the gradient is the norm of it and `radius`. The default is `radius`
-        for "linf", and radius / sqrt(n_features) for "l2", the size of each feature in a row of features of equal size.
+        for "linf", and radius / sqrt(n_features) for "l2", the size of each feature in a row of features of equal size. The
+        intercept is at most `projection` times this value, and with few rows of many features and "l2" it hardly leaves 0, as
+        if the classes had equal shares. If they do not, or the mean response is far from 0, and probabilities matter more than
+        the order of rows, choose `radius`: the noise of a gradient has up to twice the variance.
     eta0 : float, optional
         Size of the first step. The default is the diameter of the projection divided by the standard deviation of a
         coordinate of a report.

@@ -113,7 +113,8 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         if method == "sgd" or people is None or descent._has_valid_intervals(people):
             return descent
         warn(
-            f"n = {people} is too small for intervals: the coefficients come from gradient descent, without standard errors "
+            f"n = {people} is too small for intervals: the coefficients come from gradient descent, which starts at 0 and may "
+            "still be near it, most of all the intercept (a larger intercept_scaling is faster there), without standard errors "
             f"and limits (NaN). The Newton step, which has them, {needed}",
             SmallSampleWarning,
         )

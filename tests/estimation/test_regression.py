@@ -525,6 +525,21 @@ def test_accuracy_far_below_the_sufficient_n(people, epsilon, least):
     assert np.mean(faster) < np.mean(found) - 0.03
 
 
+def test_the_intercept_of_a_rare_class_needs_a_larger_scaling():
+    """The default is made for equal shares of the classes: a rare class gets wrong probabilities, and a warning."""
+    rng = np.random.default_rng(1)
+    x, rare, means = rng.uniform(-1, 1, (6000, 20)), rng.random(6000) < 0.05, []
+    for scaling in (None, 20**0.5):
+        model = LogisticRegression(8.0, radius=20**0.5, intercept_scaling=scaling, noise="half-space", random_state=1)
+        with pytest.warns(
+            ldp.SmallSampleWarning, match="near it, most of all the intercept .a larger intercept_scaling"
+        ):
+            model.fit(x, rare)
+        means.append(model.predict_proba(x)[:, 1].mean())
+    assert means[0] > 0.3
+    assert means[1] < 0.2
+
+
 def test_the_best_mechanism_is_more_accurate_with_few_rows():
     """Of 12 features, at epsilon 8: error of the direction of the coefficients, over four runs."""
     truth, errors = np.resize([1.0, -0.5, 0.7], 12), {"auto": 0.0, "half-space": 0.0}
