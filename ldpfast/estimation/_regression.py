@@ -88,10 +88,10 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     Notes
     -----
     O(n n_features) time in one pass with "sgd", and O(n n_features^2) for 15 % of the rows with "newton". Reports of "auto"
-    noise take up to 50 microseconds per row, and more for more than 500 features. `score` and validation errors read raw data
-    as well. Intervals of "newton" cover; those of "sgd" cover less than nominal: see `NewtonStep` and `GradientDescent`. Far
-    below `sufficient_n`, for 50,000 rows of 54 normal features, predictions are right for 0.82 of new rows at epsilon 4 and
-    0.86 at 8, where the true coefficients are right for 0.9 and half-spaces for 0.73.
+    noise take 10 to 70 microseconds per row for up to 200 features, and a quarter of one per feature for more. `score` and
+    validation errors read raw data as well. Intervals of "newton" cover; those of "sgd" cover less than nominal: see
+    `NewtonStep` and `GradientDescent`. Far below `sufficient_n`, for 50,000 rows of 54 normal features, predictions are right
+    for 0.82 of new rows at epsilon 4 and 0.86 at 8, where the true coefficients are right for 0.9 and half-spaces for 0.73.
 
     Privacy: see `Gradient`, exact per row. Fitting again costs epsilon again.
 

@@ -173,6 +173,11 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         -------
         self : estimator
 
+        Raises
+        ------
+        TypeError, ValueError
+            As for `fit`, or if a parameter has changed since the rows before, such as epsilon.
+
         Privacy
         -------
         As for `fit`. Rows that were not fitted before cost their own epsilon only.
@@ -189,11 +194,14 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
             )
             responses = self._responses(y)
         _check.flag("shuffle", self.shuffle)
+        if not first:
+            self._check_unchanged()
         descent = self._protocol(X.shape[1], len(X) if whole else None) if first else self._descent
         if first or self._state is not self.random_state:
             self._given, self._state = _rng(self.random_state), self.random_state
         self.estimate_: Estimate[Floats] = descent.run(X, responses, rng=self._given, shuffle=self.shuffle)
         self._descent = descent
+        self._asked_with = {name: getattr(self, name) for name in self._questions()}
         self._warn_clipped(X)
         self.n_seen_ = self.estimate_.n
         value = np.array(self.estimate_.value)
@@ -205,6 +213,19 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
             self.covariance_ = np.asarray(self.estimate_.stderr) ** 2
         self._store_coefficients(value[: X.shape[1]], float(value[-1]) if self.fit_intercept else 0.0)
         return self
+
+    def _questions(self) -> list[str]:
+        """Return the names of the parameters that decide what each row is asked."""
+        return [name for name in self.get_params() if name not in ("random_state", "shuffle", "method")]
+
+    def _check_unchanged(self) -> None:
+        """Refuse other questions than those of the rows before, of which the reports would not have the new epsilon."""
+        for name, value in getattr(self, "_asked_with", {}).items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"{name} must be that of the rows before, {value!r}, got {getattr(self, name)!r}: partial_fit continues "
+                    "with the same questions. Use fit, or another estimator"
+                )
 
     def _warn_clipped(self, rows: AnyArray) -> None:
         """Warn if rows were clipped to the radius."""

@@ -525,6 +525,23 @@ def test_accuracy_far_below_the_sufficient_n(people, epsilon, least):
     assert np.mean(faster) < np.mean(found) - 0.03
 
 
+@pytest.mark.parametrize(
+    "name, value", [("epsilon", 1.0), ("radius", 2.0), ("noise", "laplace"), ("fit_intercept", False)]
+)
+@pytest.mark.parametrize("continued", ["fit", "partial_fit"])
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "ignore::ldpfast.ClippedWarning")
+def test_further_rows_are_asked_the_same_questions(kind, name, value, continued):
+    """With the new epsilon, not with another one than the parameters say."""
+    model = getattr(kind(4.0, random_state=1), continued)(X, Y)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match=f"^{name} must be that of the rows before, .*, got {value!r}"):
+        model.set_params(**{name: value}).partial_fit(X, Y)
+    assert_same(model.coef_, before)
+    assert model.n_seen_ == len(X)
+    assert model.fit(X, Y).n_seen_ == len(X)
+    assert model.partial_fit(X, Y).n_seen_ == 2 * len(X)
+
+
 def test_the_intercept_of_a_rare_class_needs_a_larger_scaling():
     """The default is made for equal shares of the classes: a rare class gets wrong probabilities, and a warning."""
     rng = np.random.default_rng(1)
