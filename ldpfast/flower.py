@@ -57,8 +57,9 @@ class PrivatizeMod:
     signs : int, default 256
         Number of signs of a report, as for `RotatedSigns`.
     ledger : str or Path, optional
-        File that keeps the number of reports. Its folder must exist. Without it, the number is in the state of Flower's
-        context, which lasts for one run: **another run of the same client starts from 0**.
+        File that keeps the number of reports, best with its whole path: a relative one starts at the folder where the process
+        starts. Its folder must exist. Without it, the number is in the state of Flower's context, **which a server can get
+        around**: another run and a restart of the SuperNode start from 0, and requests at the same time do not see each other.
 
     Attributes
     ----------
@@ -80,9 +81,9 @@ class PrivatizeMod:
     Privacy
     -------
     epsilon-LDP for each report, whatever the server sends: the model, the rotation and the number of the round do not change
-    the coins. All parameters are fixed here. Whoever decides which code runs on the client decides everything, however: a
-    `ClientApp` that the server delivers must be checked like any other program. A crash after a report was counted and before
-    it was sent costs a round and reveals nothing.
+    the coins. All parameters are fixed here. The limit of `rounds` holds against any server with a `ledger` only. Whoever
+    decides which code runs on the client decides everything, however: a `ClientApp` that the server delivers must be checked
+    like any other program. A crash after a report was counted and before it was sent costs a round and reveals nothing.
 
     Examples
     --------

@@ -37,8 +37,9 @@ class PrivatizeFilter(Filter):  # type: ignore[misc, valid-type]
     signs : int, default 256
         Number of signs of a report, as for `RotatedSigns`.
     ledger : str, optional
-        File that keeps the number of reports. Its folder must exist. Without it, the number is in the memory of the process:
-        **another job, or the same after a restart of the site, starts from 0**.
+        File that keeps the number of reports, best with its whole path: a relative one starts at the folder where the process
+        starts. Its folder must exist. Without it, the number is in the memory of the process: **another job, or the same after
+        a restart of the site, starts from 0**.
 
     Attributes
     ----------

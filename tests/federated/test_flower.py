@@ -310,6 +310,16 @@ def test_the_number_is_written_before_the_report_is_made(tmp_path, monkeypatch):
         reply_to(request({ROTATION: 5}), mod_of(2, ledger=ledger))
 
 
+@pytest.mark.parametrize("kept", [False, True], ids=["context", "file"])
+def test_only_a_file_counts_requests_at_the_same_time(tmp_path, kept):
+    """Flower gives each of them a copy of the same context, whatever the others send."""
+    options = {"ledger": tmp_path / "rounds.json"} if kept else {}
+    copies = [Context(1, 1, {}, RecordDict(), {}) for _ in range(3)]
+    app = app_with(mod_of(1, **options), lambda message, context: MODEL)
+    replies = [app(request({ROTATION: 5}), context) for context in copies]
+    assert [reply.has_content() for reply in replies] == ([True, False, False] if kept else [True] * 3)
+
+
 def test_clients_that_train_at_a_time_share_the_rounds_of_a_file(tmp_path):
     """Ten threads, each with its own mod, start when three rounds are left, and three of them send."""
     ledger, barrier, replies = tmp_path / "rounds.json", threading.Barrier(10), []
