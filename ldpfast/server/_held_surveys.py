@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,12 +58,18 @@ def open_survey(connection: sa.Connection, occasion: SurveyOccasion) -> tuple[in
     return number, _number_of(connection, surveys, {"fingerprint": occasion.fingerprint}, values)
 
 
-def held_surveys(connection: sa.Connection, plan: ServerPlan) -> list[HeldSurvey]:
-    """Return the surveys of a database, also those of closed waves, and store the descriptions that it lacks."""
-    found = []
+def held_surveys(connection: sa.Connection, plan: ServerPlan, known: Iterable[HeldSurvey] = ()) -> list[HeldSurvey]:
+    """Return the surveys of a database, also those of closed waves, and store the descriptions that it lacks.
+
+    Those that were known for the same versions are not made again: after hundreds of waves that would take seconds.
+    """
+    found, before = [], {one.number: one for one in known if one.occasion is not None}
     columns = surveys.c.survey, surveys.c.fingerprint, surveys.c.revision, surveys.c.description, occasions.c.wave
     joined = sa.select(*columns).join(occasions, surveys.c.occasion == occasions.c.occasion).order_by(surveys.c.survey)
     for number, key, revision, description, entry in connection.execute(joined).all():
+        if number in before:
+            found.append(before[number])
+            continue
         version, fingerprint = plan.version(revision), bytes(key)
         survey = None if version is None else at_entry(version, entry)
         occasion = None if survey is None else SurveyOccasion.of(survey)

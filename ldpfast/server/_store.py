@@ -51,6 +51,7 @@ class Store:
     def __init__(self, plan: ServerPlan, url: str, *, is_new: bool = True) -> None:
         self.plan = plan
         self._numbers: dict[bytes, tuple[int, int]] = {}  # of the occasion and the survey, by fingerprint
+        self._held: list[HeldSurvey] = []
         self.engine, self._reading = engines_of(url, LoggedIds.SETUP)
         self._ids: Ids = LoggedIds() if self.engine.dialect.name == "sqlite" else SharedIds()
         try:
@@ -75,7 +76,7 @@ class Store:
         numbers = {one.fingerprint: open_survey(connection, one) for one in plan.occasions().values()}
         n, _ = numbers_of_reports(connection)
         # Others that nobody has answered are of no interest: a server was started with them once.
-        held = [one for one in held_surveys(connection, plan) if one.is_served or n[one.number]]
+        held = [one for one in held_surveys(connection, plan, self._held) if one.is_served or n[one.number]]
         joined = sa.select(surveys.c.fingerprint).join(occasions, surveys.c.occasion == occasions.c.occasion)
         closed = frozenset(map(bytes, connection.scalars(joined.where(occasions.c.closed))))
         return OpenedPlan(numbers, held, closed)
@@ -350,7 +351,8 @@ class Store:
         with self.read() as connection:
             rows = connection.execute(sa.select(occasions.c.key, occasions.c.wave).where(occasions.c.closed)).all()
         closed = {wave for key, wave in rows if wave and bytes(key) == key_of(series, wave) and wave <= last}
-        return [wave for wave in range(1, last + 1) if wave not in closed or wave == max(closed)]
+        newest = max(closed, default=0)
+        return [wave for wave in range(1, last + 1) if wave not in closed or wave == newest]
 
     def close_waves(self, waves: Sequence[int] | None = None) -> tuple[int, int]:
         """Close waves for good, by default those of the plan: count their messages, and forget their ids.
