@@ -125,7 +125,10 @@ def create_app(
     plan = ServerPlan.of(surveys, waves, groups, now)
     _check.flag("reads_need_token", reads_need_token)
     store = Store(plan, url)
-    for occasion in store.closed_waves() if plan.calendar is None else ():
+    closed, received = store.closed_waves(), range(0) if plan.calendar is None else plan.calendar.received(now)
+    for number in {occasion.number: None for occasion in closed if occasion.number in received}:
+        LOG.warning("wave %d is open by the calendar, but was closed for good: its reports are refused", number)
+    for occasion in closed if plan.calendar is None else ():
         store.close()
         raise ValueError(
             f"{occasion.unit}s must be open, got {occasion.number}, which was closed for good"

@@ -395,11 +395,12 @@ class Store:
     def occasions(self) -> list[SurveyOccasion]:
         """Return all surveys that reports were received for, ascending by wave or round, and version.
 
-        With a calendar, those up to the current wave.
+        With a calendar, those up to the current wave, and later ones that are closed, because the clock or the calendar was
+        another one.
         """
         last = self.plan.wave
         known = [occasion for _, occasion in sorted(self._surveys.items())]
-        found = [one for one in known if last is None or (one.entry or 0) <= last]
+        found = [one for one in known if last is None or (one.entry or 0) <= last or one.fingerprint in self.closed]
         return sorted(found, key=_order)
 
 

@@ -255,6 +255,62 @@ def test_a_clock_that_goes_back_opens_no_closed_wave(tmp_path, restarts):
     assert [row for row in content(url)["waves"] if row[1]] == [row for row in before["waves"] if row[1]]
 
 
+def test_closed_waves_are_read_when_the_clock_or_the_calendar_goes_back(tmp_path, caplog):
+    """What was counted is not hidden, and the operator is told why reports to the current wave are refused."""
+    url, clock = f"sqlite:///{tmp_path}/reports.db", Clock(FIRST.calendar.opens(2))
+    postponed = replace(FIRST, calendar=replace(CALENDAR, start=date(2027, 2, 8)))
+    with served(url, clock) as server:
+        for wave in (2, 4):
+            clock.move(server, FIRST.calendar.opens(wave))
+            assert send(server, reports_of(1, wave)[:5]) == (5, 0, {})
+        clock.move(server, FIRST.calendar.opens(6))
+        clock.move(server, FIRST.calendar.opens(3))
+        assert_waves_are_read(server)
+    assert caplog.messages == []
+    clock.now = postponed.calendar.opens(2)
+    with served(url, clock, [postponed]) as server:
+        assert_waves_are_read(server)
+        assert send(server, reports_of(1, 2)[5:9]) == (0, 0, {"closed": 4})
+    warning = "wave {} is open by the calendar, but was closed for good: its reports are refused"
+    assert [text for text in caplog.messages if "calendar" in text] == [warning.format(wave) for wave in (1, 2)]
+
+
+def assert_waves_are_read(server):
+    assert server.get("/estimates?wave=4", headers=READER).json()["n"] == 5
+    waves = server.get("/estimates?by=wave", headers=READER).json()["waves"]
+    assert [(one["wave"], one["n"]) for one in waves] == [(2, 5), (4, 5)]
+    assert server.get("/comparison?by=wave", headers=READER).status_code == 200
+
+
+def test_the_work_of_a_wave_does_not_grow_with_the_waves_before_it(tmp_path, monkeypatch):
+    """With a thousand waves, no report is stored for seconds otherwise whenever one opens or closes."""
+    made, clock, steps = 0, Clock(START), []
+    in_wave = Survey.in_wave
+
+    def counting(survey, wave):
+        nonlocal made
+        made += 1
+        return in_wave(survey, wave)
+
+    with served(f"sqlite:///{tmp_path}/reports.db", clock) as server:
+        store = server.app.state.store
+        monkeypatch.setattr(Survey, "in_wave", counting)
+        for wave in (3, 4, 5, 6):
+            made = 0
+            clock.move(server, FIRST.calendar.opens(wave) + GRACE)
+            steps.append(made)
+        assert len({*steps[1:]}) == 1
+        with store.write() as connection:
+            key = bytes(connection.scalar(sa.text("SELECT key FROM occasions WHERE wave = 1")))
+            connection.execute(
+                sa.text("INSERT INTO occasions (key, wave, closed) VALUES (:key, :wave, TRUE)"),
+                [{"key": key[:-4] + wave.to_bytes(4, "little"), "wave": wave} for wave in range(100, 20_100)],
+            )
+        start = time.process_time()
+        assert store.waves_to_close(20_100) == [*range(6, 100), 20_099, 20_100]
+        assert time.process_time() - start < 2
+
+
 def test_a_clock_that_jumps_ahead_refuses_nothing_before_waves_are_open(tmp_path):
     clock = Clock(START)
     with served(f"sqlite:///{tmp_path}/reports.db", clock) as server:
