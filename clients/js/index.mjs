@@ -36,7 +36,7 @@ export function waveAt({ start, every, waves }, now) {
   if (![start, every, last].every(Number.isSafeInteger) || every < 1 || last < 1 || last > LAST_WAVE) {
     throw new TypeError("a calendar must have integers start, every >= 1 and waves >= 1, which is null in a series that goes on");
   }
-  const elapsed = Math.floor(now) - start;
+  const elapsed = typeof now === "number" ? Math.floor(now) - start : NaN;
   if (!Number.isSafeInteger(elapsed)) throw new TypeError("now must be a finite number of seconds");
   const wave = (elapsed - (elapsed % every)) / every + 1;
   return elapsed >= 0 && wave <= last ? wave : null;

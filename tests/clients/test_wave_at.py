@@ -22,7 +22,7 @@ const bad = [{ every: 0 }, { every: 1.5 }, { start: "0" }, { waves: 2 ** 32 }].m
 console.log(JSON.stringify({
   waves: cases.map(({ calendar, now }) => waveAt(calendar, now)),
   fraction: waveAt(calendar, 59.999),
-  refused: bad.map((one) => fails(one, 0)).concat([NaN, Infinity, undefined].map((now) => fails(calendar, now))),
+  refused: bad.map((one) => fails(one, 0)).concat([NaN, Infinity, undefined, null, "5", new Date(5)].map((now) => fails(calendar, now))),
 }));
 """
 
@@ -36,4 +36,4 @@ def test_the_wave_in_javascript_is_that_of_python():
     found = json.loads(done.stdout)
     assert found["waves"] == [wave for *_, wave in cases()]
     assert found["fraction"] == 1
-    assert found["refused"] == [True] * 7
+    assert found["refused"] == [True] * 10
