@@ -186,14 +186,17 @@ def _studies(arguments: argparse.Namespace) -> list[_Study]:
         surveys, groups = _together({path: own for parsed in series.values() for path, own in parsed.items()})
         return [_Study("", surveys, groups, arguments.wave, arguments.database)]
     if arguments.wave or arguments.round:
-        raise ValueError("--wave and --round must be left out for several series: give them a calendar")
+        raise ValueError(
+            "--wave and --round must be left out for several series: give waves a calendar, and serve rounds alone"
+        )
     template = SEVERAL_DATABASES if arguments.database == DATABASE else arguments.database
     if NAME not in template:
         raise ValueError(f"--database must contain {NAME} for several series, such as {SEVERAL_DATABASES}")
     found: dict[str, _Study] = {}
     for parsed in series.values():
         name = next(iter(parsed)).stem
-        if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or name == "health" or name in found:
+        known = {"health", *map(str.lower, found)}  # files such as a.db and A.db can be one
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or name.lower() in known:
             raise ValueError(
                 f"files of several series must have different names of letters, digits, - and _, got {name!r}"
             )
@@ -224,20 +227,20 @@ def _serve(arguments: argparse.Namespace) -> int:
             studies, token_file = _studies(arguments), arguments.token_file or Path(TOKENS)
         is_new = not token_file.exists()
         tokens = Tokens.from_file(token_file)
-        apps = {
-            study.name: create_app(
-                study.surveys,
-                study.url,
-                waves=study.waves,
-                groups=study.groups,
-                tokens=tokens,
-                reads_need_token=arguments.socket is None,
-                origins=arguments.origin,
-                hosts=[*LOCAL, arguments.host, *arguments.allowed_host],
-                folds=not arguments.keep_messages,
-            )
-            for study in studies
-        }
+        apps: dict[str, Any] = {}
+        for study in studies:
+            with _named_study(study):
+                apps[study.name] = create_app(
+                    study.surveys,
+                    study.url,
+                    waves=study.waves,
+                    groups=study.groups,
+                    tokens=tokens,
+                    reads_need_token=arguments.socket is None,
+                    origins=arguments.origin,
+                    hosts=[*LOCAL, arguments.host, *arguments.allowed_host],
+                    folds=not arguments.keep_messages,
+                )
         if arguments.demo:
             _fill(apps[""], studies[0].surveys[0], DEMO_WAVES)
             print(f"token for reading: {tokens.read[0]}", flush=True)
@@ -346,6 +349,16 @@ def _named_errors(url: str) -> Iterator[None]:
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error)
         raise ValueError(f"the database {_without_password(url)} cannot be used: {reason}") from None
+
+
+@contextmanager
+def _named_study(study: _Study) -> Iterator[None]:
+    """Raise errors of one of several studies with its name, and those of its database."""
+    try:
+        with _named_errors(study.url):
+            yield
+    except ValueError as error:
+        raise ValueError(f"{study.name}: {error}" if study.name else str(error)) from None
 
 
 def _without_password(url: str) -> str:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 import pytest
 import sqlalchemy as sa
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from ldpfast.cli import main
@@ -64,7 +65,9 @@ def test_links_and_cookies_of_the_page_stay_under_its_path(client):
     page = client.get("/work/", headers=READER).text
     assert 'href="style.css"' in page
     assert client.get("/work/style.css").status_code == 200
-    assert client.get("/work", follow_redirects=False).headers["location"] == "http://testserver/work/"
+    # Behind a proxy, only the browser knows the scheme and the whole path.
+    for query in ("", "?wave=2"):
+        assert client.get(f"/work{query}", follow_redirects=False).headers["location"] == f"work/{query}"
 
 
 def test_other_paths_and_hosts_are_refused_and_the_health_is_that_of_all(client, monkeypatch):
@@ -74,7 +77,7 @@ def test_other_paths_and_hosts_are_refused_and_the_health_is_that_of_all(client,
     for path in ("/health", "/sleep/health"):
         assert client.get(path, headers={"host": "10.0.0.1"}).json() == {"status": "ok"}
     assert client.get("/sleep/nothing").status_code == 404
-    (work,) = (route.app for route in client.app.routes if route.path == "/work")
+    work = next(route.app for route in client.app.routes if route.path == "/work" and isinstance(route, Mount))
 
     def fail():
         raise sa.exc.OperationalError("", {}, Exception())
@@ -94,6 +97,8 @@ def run(tmp_path, monkeypatch, capsys):
     ):
         (tmp_path / f"{name}.toml").write_text(survey.to_toml())
     (tmp_path / "cheap.toml").write_text(WORK.to_toml().replace("2.0", "1.0"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "SLEEP.toml").write_text(WORK.to_toml())
     (tmp_path / "bad name.toml").write_text(WORK.to_toml())
     (tmp_path / "unnamed.toml").write_text(WORK.to_toml().replace('series = "work"\n', ""))
     panel = Survey({"a": YesNo(optional=True)}, 2.0, series="panel", waves=3)
@@ -124,9 +129,14 @@ def test_files_of_several_series_are_served_under_their_names(run, tmp_path):
         (["work.toml", "cheap.toml"], "surveys must be versions of one series, with the same epsilon"),
         (["sleep.toml", "unnamed.toml"], "surveys must be versions of one series"),
         (["sleep.toml", "bad name.toml"], "must have different names of letters, digits, - and _, got 'bad name'"),
+        (["sleep.toml", "folder/SLEEP.toml"], "must have different names of letters, digits, - and _, got 'SLEEP'"),
+        (
+            ["sleep.toml", "work.toml", "--database", "sqlite:///folder/no/{name}.db"],
+            "error: sleep: the database sqlite:///folder/no/sleep.db cannot be used",
+        ),
         (["sleep.toml", "work.toml", "work.toml"], "SURVEY must be different files, got work.toml twice"),
         (["sleep.toml", "work.toml", "--wave", "1"], "--wave and --round must be left out for several series"),
-        (["sleep.toml", "panel.toml"], "waves must be the open waves of a survey with 3 waves, got none"),
+        (["sleep.toml", "panel.toml"], "error: panel: waves must be the open waves of a survey with 3 waves, got none"),
         (
             ["sleep.toml", "work.toml", "--database", "sqlite:///x.db"],
             "--database must contain {name} for several series",
