@@ -127,7 +127,8 @@ def create_app(
     store = Store(plan, url)
     closed, received = store.closed_waves(), range(0) if plan.calendar is None else plan.calendar.received(now)
     for number in {occasion.number: None for occasion in closed if occasion.number in received}:
-        LOG.warning("wave %d is open by the calendar, but was closed for good: its reports are refused", number)
+        text = "wave %d of %s is open by the calendar, but was closed for good: its reports are refused"
+        LOG.warning(text, number, plan.versions[0].series)
     for occasion in closed if plan.calendar is None else ():
         store.close()
         raise ValueError(

@@ -36,6 +36,7 @@ class WaveSchedule:
         self._lock = threading.Lock()
         self._closed = 0  # the last wave that was closed, with all before it
         self._failure = ""
+        self._series = store.plan.versions[0].series  # one process can have several
 
     def now(self) -> int:
         """Return the seconds since the epoch."""
@@ -63,7 +64,7 @@ class WaveSchedule:
             except Exception as error:  # reports are stored all the same
                 text = str(error) if isinstance(error, ValueError) else type(error).__name__
                 if text != self._failure:
-                    LOG.error("waves cannot be opened or closed: %s", text)
+                    LOG.error("waves of %s cannot be opened or closed: %s", self._series, text)
                 self._failure = text
 
     def _open(self) -> None:
@@ -78,6 +79,7 @@ class WaveSchedule:
             return
         for wave in self._store.waves_to_close(over):
             folded, forgotten = self._store.close_waves([wave])
-            LOG.info("closed wave %d: %d messages were folded, %d ids were forgotten", wave, folded, forgotten)
+            text = "closed wave %d of %s: %d messages were folded, %d ids were forgotten"
+            LOG.info(text, wave, self._series, folded, forgotten)
         self._store.open(self._store.plan)  # which now has what was closed
         self._closed = over

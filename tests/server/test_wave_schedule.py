@@ -271,7 +271,7 @@ def test_closed_waves_are_read_when_the_clock_or_the_calendar_goes_back(tmp_path
     with served(url, clock, [postponed]) as server:
         assert_waves_are_read(server)
         assert send(server, reports_of(1, 2)[5:9]) == (0, 0, {"closed": 4})
-    warning = "wave {} is open by the calendar, but was closed for good: its reports are refused"
+    warning = "wave {} of weeks is open by the calendar, but was closed for good: its reports are refused"
     assert [text for text in caplog.messages if "calendar" in text] == [warning.format(wave) for wave in (1, 2)]
 
 
@@ -333,9 +333,7 @@ def test_a_failure_is_logged_once_and_the_next_wave_opens_all_the_same(tmp_path,
     with served(url, clock, SECOND) as server:
         for _ in range(3):
             clock.move(server, clock.now)
-        text = (
-            "waves cannot be opened or closed: surveys must have all versions that reports were received for, got none"
-        )
+        text = "waves of weeks cannot be opened or closed: surveys must have all versions that reports were received for, got none"
         assert [message for message in caplog.messages if "closed" in message] == [f"{text} with version 1"]
         assert send(server, reports_of(2, 3)[:3]) == (3, 0, {})
     assert not any(closed for _, closed in content(url)["waves"])
@@ -489,4 +487,4 @@ def test_a_process_closes_the_wave_that_ended_while_no_server_ran(start_server, 
     found = content(url)
     assert found["waves"] == [(1, True), (2, False), (3, False)]
     assert (found["batches"], found["ids"], found["log"]) == ([(0,)], [(0,)], [(0,)])
-    assert f"closed wave 1: {len(reports_of(1, 1))} messages were folded" in (tmp_path / "log").read_text()
+    assert f"closed wave 1 of weeks: {len(reports_of(1, 1))} messages were folded" in (tmp_path / "log").read_text()
