@@ -96,6 +96,15 @@ class TableFit:
         sizes = np.trace(self.covariance, axis1=-2, axis2=-1)  # the basis is orthonormal
         return max(EXACT, QUICK * float(np.sqrt(sizes.min() / len(self.tables.basis))))
 
+    def _positive(self, coordinates: Floats) -> Floats:
+        """Return tables with slightly negative cells, moved to equal cells until none is negative.
+
+        No groups without negative cells have a sum with one.
+        """
+        equal = self.tables.start[:, np.newaxis]  # the coordinates are 0
+        below = np.maximum(-self.tables.cells(coordinates), 0.0)
+        return np.asarray(coordinates * (1 - (below / (equal + below)).max(axis=-2, keepdims=True)))
+
     def drawn(self, around: Floats, generator: np.random.Generator, draws: int) -> Floats:
         """Return coordinates with normal errors of the known covariance, shape (groups, coordinates, draws)."""
         size, vectors = np.linalg.eigh(self.covariance)
@@ -155,5 +164,5 @@ class TableFit:
             before, cut = cut, np.maximum(ahead, 0.0)
             rest = ahead - cut
             if max(np.abs(cells - cut).max(), np.abs(cut - before).max()) <= tolerance:
-                return np.asarray(found)
+                return np.asarray(found if shares is not None else self._positive(found))
         raise RuntimeError(f"the projection has not converged after {MAX_STEPS} steps")
