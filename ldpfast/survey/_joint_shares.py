@@ -104,6 +104,13 @@ class Linked:
             is_found |= use
         return np.concatenate(blocks, axis=1)
 
+    def margins(self) -> Floats:
+        """Return the matrix that sums the cells to those of the other tables: of single questions, and asked ones."""
+        found = dict.fromkeys([*((part,) for part in self.sizes), *self.parts])
+        return np.concatenate(
+            [np.zeros((0, self.cells)), *(self.sums(parts) for parts in found if parts not in self.finest)]
+        )
+
     def equations(self) -> Floats:
         """Return the rows of the equations of the finest tables: their sums, then the differences of common margins."""
         starts = np.cumsum([0, *(math.prod(self.sizes[part] for part in own) for own in self.finest)])

@@ -7,9 +7,11 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _check
 from .._labels import in_order, numbers_by_label
@@ -27,9 +29,10 @@ from ._joint_shares import MAX_CELLS, JointShares, Linked, has_tables
 from ._pairs import PairsForm
 from ._publication import Publication
 from ._question_weights import weights_of_questions
-from ._rounded_tables import rounded
+from ._rounded_tables import rounded, rounded_groups
 from ._survey_recipe import SurveyRecipe
 
+SMALLEST_SPREAD = 1e-9  # of shares that are not all 0 or 1: the sum of share * (1 - share)
 ROUNDING = 12.0  # the variance of an error of rounding to multiples of 1 is 1 / 12
 
 
@@ -97,6 +100,13 @@ class PublishedSurvey:
         found: SurveyRecipe = self.counts.recipe
         return found
 
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """Numbers of people of the groups in multiples of the base, whose sum is that of all people."""
+        exact = self.people / self.options.round
+        total = round(float(exact.sum()))
+        return rounded(exact / exact.sum(), np.ones((1, len(exact))), np.ones(1), total)
+
     def publication(self) -> Publication:
         """Return the tables, with their quality."""
         layout, options = self.layout, self.options
@@ -104,6 +114,8 @@ class PublishedSurvey:
             raise ValueError(
                 f"invited must be at least the {self.counts.n.sum()} people who took part, got {options.invited}"
             )
+        if (self.units < 1).any():
+            raise ValueError(f"round must be at most the number of people of each group, got {options.round}")
         # First the tables of shares, of all questions that must agree at a time; then everything else, and what is left out.
         linked, large = Linked.of(layout)
         by_name: dict[str, list[Figure]] = {}
@@ -182,14 +194,8 @@ class PublishedSurvey:
         own = [part for q in linked.asked if (part := weights[q]) is not None]
         stages = self._stages(joint, own)
         # The numbers of the groups are rounded, and those of all people are their sums, so that both add up.
-        first, _, people = stages[0]
-        whole = np.round(people / options.round).astype(np.int64)
-        if (whole < 1).any():
-            raise ValueError(f"round must be at most the number of people of each group, got {options.round}")
-        equations, right = linked.equations(), linked.right()
-        units = np.array(
-            [rounded(cells, equations, right, int(number)) for cells, number in zip(first.cells, whole, strict=True)]
-        )
+        margins = linked.margins()
+        units = rounded_groups(stages[0][0].cells, linked.equations(), linked.right(), self.units, margins)
         counts = [units, units.sum(axis=0, keepdims=True)][-len(stages) :]
         for name, parts in self._tables_of(linked):
             means = [axis for axis, part in enumerate(parts) if layout.declared[part].quantity == "mean"]
@@ -257,27 +263,41 @@ class PublishedSurvey:
                     continue
                 count = int(whole[g, k]) * base
                 share = count / (base * int(whole[g].sum()))
-                if base > 1:
-                    step = base / size
-                    error = math.hypot(error, step / math.sqrt(ROUNDING))
-                    low, high = low - step / 2, high + step / 2
-                low, high = max(0.0, min(low, share)), min(1.0, max(high, share))
-                yield Figure(name, group, named, PEOPLE, share, error, low, high, count, float(size), int(n[g]))
+                yield self._share(name, group, named, share, (value, error, low, high), count, float(size), int(n[g]))
+
+    def _share(
+        self,
+        name: str,
+        group: tuple[Any, ...],
+        labels: dict[str, Any],
+        share: float,
+        numbers: tuple[float, ...],
+        people: int,
+        size: float,
+        n: int,
+    ) -> Figure:
+        """Return a share that was rounded; `numbers` are the share before that, its standard error and limits."""
+        value, error, low, high = numbers
+        # A sum of many rounded cells can be further from its value than a cell.
+        step = self.options.round / size if self.options.round > 1 else 0.0
+        error = math.hypot(error, max(step / math.sqrt(ROUNDING), abs(share - value)))
+        low, high = max(0.0, min(low - step / 2, share)), min(1.0, max(high + step / 2, share))
+        return Figure(name, group, labels, PEOPLE, share, error, low, high, people, size, n)
 
     # Other numbers ----------------------------------------------------------------------------------------------------
 
     def _single(self, name: str) -> Iterator[Figure]:
         """Yield the numbers of a question that has no table of declared shares, with what is out of range moved to its end."""
-        sizes = dict(zip(self.groups, self.people, strict=True)) if self.groups else {}
+        sizes = dict(zip(self.groups, zip(self.people, self.units, strict=True), strict=True)) if self.groups else {}
         for group in [*self.groups, ()]:
             if name not in self.answers[group]:
                 continue
-            size = float(sizes.get(group, self.people.sum()))
+            size, units = sizes.get(group, (self.people.sum(), self.units.sum()))
             for label, part in self.answers[group][name]._parts():
-                yield from self._parts_of(name, group, size, label, part)
+                yield from self._parts_of(name, group, float(size), int(units), label, part)
 
     def _parts_of(
-        self, name: str, group: tuple[Any, ...], size: float, label: str, part: Estimate[Any]
+        self, name: str, group: tuple[Any, ...], size: float, units: int, label: str, part: Estimate[Any]
     ) -> Iterator[Figure]:
         assert isinstance(part, Answer)
         with warnings.catch_warnings():
@@ -294,8 +314,10 @@ class PublishedSurvey:
             elif math.isnan(value):
                 yield Figure(name, group, named, PEOPLE, value, error, *limits, 0, size, int(part.n))
             else:
-                count = round(value * size / self.options.round) * self.options.round
-                yield Figure(name, group, named, PEOPLE, count / size, error, *limits, count, size, int(part.n))
+                count = round(value * units)
+                own = (value, error, *limits)
+                people = count * self.options.round
+                yield self._share(name, group, named, count / units, own, people, size, int(part.n))
 
     def _checked(self, figure: Figure) -> Figure:
         """Return a number, suppressed by the rule of the standard error."""
@@ -338,12 +360,14 @@ def _sizes_of(counts: Counts, names: list[Any], population: Any) -> Floats:
     if population is None:
         return own
     if isinstance(population, int | np.integer):
-        return np.asarray(own * (_check.integer("population", population, 1) / own.sum()))
+        return np.asarray(own * (_check.people("population", population) / own.sum()))
     if numbers_by_label("population", population) is None:
         raise TypeError(f"population must be a whole number, or numbers by group, got {type(population).__name__}")
-    sizes = _check.numbers("people", in_order("population", population, [[name] for name in names]))
+    sizes = _check.numbers("population", in_order("population", population, [[name] for name in names]))
     if (sizes < 1).any():
         raise ValueError(f"population must be at least 1 for each group, got {sizes.min():g}")
+    if sizes.sum() > _check.MAX_PEOPLE:
+        raise ValueError(f"population must be at most {_check.MAX_PEOPLE} in all groups together, got {sizes.sum():g}")
     return sizes
 
 
@@ -360,7 +384,8 @@ def _calibration_of(counts: Counts, people: Floats) -> Calibration | None:
 def _design_effect(numbers: TableNumbers, n: int) -> float:
     """Return the variance of shares, by that of a sample of as many people who answer all questions without privacy."""
     simple = float(np.sum(numbers.value * (1 - numbers.value))) / n
-    return float(np.sum(np.square(numbers.stderr))) / simple if simple else math.nan
+    is_known = simple * n > SMALLEST_SPREAD  # not where all people have the same answer
+    return float(np.sum(np.square(numbers.stderr))) / simple if is_known else math.nan
 
 
 # Quality --------------------------------------------------------------------------------------------------------------
@@ -378,7 +403,7 @@ def _quality_table(
     for name in dict.fromkeys(figure.table for figure in figures):
         own = [figure for figure in figures if figure.table == name]
         total = [figure for figure in own if figure.group == ()]
-        missing = [figure.value for figure in total if NO_ANSWER in figure.labels.values()]
+        missing = [x.value for x in total if x.unit == PEOPLE and [*x.labels.values()] == [NO_ANSWER]]
         coverage, effect = quality.get(name, (math.nan, math.nan))
         rows.append(
             {
@@ -446,7 +471,7 @@ def publish_all(
     options: PublishOptions,
 ) -> Publication:
     """Return the publication of the result of all people."""
-    total = int(counts.n.sum()) if population is None else _check.integer("population", population, 1)
+    total = int(counts.n.sum()) if population is None else _check.people("population", population)
     return PublishedSurvey(counts, [], [], weights, {(): answers}, np.array([float(total)]), options).publication()
 
 

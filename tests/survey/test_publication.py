@@ -176,7 +176,60 @@ def test_a_wide_base_of_rounding_widens_errors_and_limits():
     assert (column(wide, "x", "low") < column(fine, "x", "low") - 0.1).all()
 
 
+def test_margins_of_a_table_with_a_wide_base_are_rounded_once():
+    """The largest of 100 remainders alone would leave rare rows without people, and common ones with more than 100 %."""
+    rng = np.random.default_rng(1)
+    labels = list("abcdefghij")
+    people = {"a": rng.choice(labels, 100_000), "b": rng.choice(labels, 100_000, p=[0.145] * 6 + [0.0325] * 4)}
+    result = Survey({"a": Choice(labels), "b": Choice(labels), "ab": Cross("a", "b")}, 6.0).run(people, rng=1)
+    fine, wide = result.publish(suppress=None), result.publish(suppress=None, round=1000)
+    for name in "ab":
+        assert np.abs(column(wide, name, "people") - column(fine, name, "people")).max() < 1001
+        moved = np.abs(column(wide, name, "share") - column(fine, name, "share"))
+        assert (column(wide, name, "stderr") >= moved - 1e-5).all()
+
+
+@each("asked", [{"apps": Several(["a", "b"])}, {"name": Text(2, "abc", n=4000)}])
+def test_limits_of_other_numbers_contain_those_that_are_rounded(asked):
+    survey, people = Survey(asked, 8.0), {"apps": ["a", "a;b", "a"] * 600, "name": ["a", "b", "a"] * 600}
+    result = survey.run({name: people[name] for name in asked}, rng=1)
+    publication = result.publish(round=1000, suppress=None)
+    for name in asked:
+        share, low, high = (column(publication, name, key) for key in ("share", "low", "high"))
+        assert ((low <= share) & (share <= high) & (share <= 1)).all()
+        assert (column(publication, name, "stderr") > np.abs(share - np.round(share * 1800) / 1800)).all()
+        assert (column(publication, name, "stderr") > 0.1).all()
+    with raises(ValueError, "round must be at most the number of people of each group, got 10000"):
+        result.publish(round=10_000)
+
+
 # Groups ---------------------------------------------------------------------------------------------------------------
+
+
+def test_groups_of_people_who_all_answer_the_same():
+    people = {"z": [True] * 1200, "town": np.arange(1200) % 40}
+    publication = Survey({"z": YesNo()}, 4.0).run(people, by="town", rng=5).publish(suppress=None)
+    assert publication.tables["z"]["people"] == [0, 30] * 40 + [0, 1200]
+
+
+def test_sizes_of_groups_add_up_to_the_population():
+    people = {"x": ["a", "b", "c"] * 400, "town": np.arange(1200) % 40}
+    results = Survey({"x": Choice(list("abc")), "z": YesNo()}, 4.0).run(people | {"z": [True] * 1200}, by="town", rng=1)
+    for population, base, total in ((1010, 1, 1010), (dict.fromkeys(range(40), 1400), 1000, 56_000)):
+        tables = results.publish(population=population, round=base, suppress=None).tables
+        assert all(sum(table["people"][: -len(table) // 41]) == total for table in tables.values())
+    with raises(ValueError, "population must be at most 9007199254740992 in all groups together, got 4e+17"):
+        results.publish(population=dict.fromkeys(range(40), 1e16))
+
+
+def test_rounding_in_many_small_groups_keeps_the_shares_of_all():
+    """Each group has 10 people, and less than half a person in each rare cell."""
+    n = 3000
+    way = np.repeat(list("abcdefgh"), [900, 900, 900, 60, 60, 60, 60, 60])
+    town = np.random.default_rng(1).permutation(n) % 300
+    results = Survey({"x": Choice(list("abcdefgh"))}, 6.0).run({"x": way, "town": town}, by="town", rng=1)
+    shares = [column(results.publish(population=size, suppress=None), "x", "share")[-8:] for size in (n, MANY)]
+    assert np.abs(shares[0] - shares[1]).max() <= 1 / n
 
 
 def test_rare_answers_of_small_groups_do_not_add_up_to_too_many():
@@ -259,6 +312,18 @@ def test_the_quality_report():
     )
     assert 0.93 < quality["expected coverage"]["owner"] < 0.98
     assert any("0.5 times" in note for note in publication.notes)
+
+
+def test_quality_of_tables_without_spread_or_answers():
+    """The mean in the cell "no answer" of a table is no share, and one answer of all has no design effect."""
+    survey = Survey({"x": Choice(list("abc"), optional=True), "m": Mean(0, 5), "both": Cross("x", "m")}, 4.0)
+    people = {"x": ["a", "b", None] * 300, "m": [4.0] * 900}
+    quality = survey.run(people, rng=1).publish().quality
+    assert quality["no answer"][0] == pytest.approx(1 / 3, abs=0.1)
+    assert np.isnan(quality["no answer"][1:]).all()
+    alone = Survey({"x": Choice(list("abc"))}, 4.0).run({"x": ["a"]}, rng=1).publish()
+    assert alone.tables["x"]["people"][0] == 1
+    assert np.isnan(alone.quality["design effect"]).all()
 
 
 def test_other_numbers_are_within_their_range():
