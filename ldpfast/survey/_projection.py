@@ -16,6 +16,11 @@ from .._typing import Floats
 FLOOR = 1e-9  # smallest variance of a direction, as a part of the largest one
 RELAXED = 1.6  # of the steps of the projection; between 1 and 2
 MAX_STEPS = 20_000
+STEPS_OF_A_PRICE = (
+    200  # after which the price changes, so that both kinds of tables approach each other as fast as they move
+)
+LARGEST_CHANGE = 10.0  # of a price
+SMALLEST = 1e-6  # ratio of both, for which a price changes
 EXACT = 1e-10  # largest negative share that is set to 0
 QUICK = 2e-3  # the same in simulations, in standard errors
 
@@ -149,13 +154,18 @@ class TableFit:
         basis, start = self.tables.basis, self.tables.start[:, np.newaxis]
         size = np.linalg.eigvalsh(self.curvature)
         price = np.sqrt(size[:, 0] * size[:, -1])[:, np.newaxis, np.newaxis]
-        step = np.linalg.inv(self.curvature + price * np.eye(basis.shape[1]))
         pull = self.curvature @ coordinates
-        if shares is not None:
-            joint = np.linalg.inv(np.tensordot(np.square(shares), step, 1))
-            moved = shares[:, np.newaxis, np.newaxis] * (step @ joint)
         cut, rest = np.maximum(cells, 0.0), np.zeros_like(cells)
-        for _ in range(MAX_STEPS):
+        for number in range(MAX_STEPS):
+            if number % STEPS_OF_A_PRICE == 0:
+                # Cells that the total keeps near 0 would hardly move at a price that is too low.
+                if number:
+                    change = np.clip(np.sqrt(apart / max(after, SMALLEST * apart)), 1 / LARGEST_CHANGE, LARGEST_CHANGE)
+                    price, rest = price * change, rest / change
+                step = np.linalg.inv(self.curvature + price * np.eye(basis.shape[1]))
+                if shares is not None:
+                    joint = np.linalg.inv(np.tensordot(np.square(shares), step, 1))
+                    moved = shares[:, np.newaxis, np.newaxis] * (step @ joint)
             found = step @ (pull + price * (basis.T @ (cut - rest - start)))
             if shares is not None and total is not None:
                 found = found + moved @ (total - np.tensordot(shares, found, 1))
@@ -163,6 +173,7 @@ class TableFit:
             ahead = RELAXED * cells + (1 - RELAXED) * cut + rest
             before, cut = cut, np.maximum(ahead, 0.0)
             rest = ahead - cut
-            if max(np.abs(cells - cut).max(), np.abs(cut - before).max()) <= tolerance:
+            apart, after = np.abs(cells - cut).max(), np.abs(cut - before).max()
+            if max(apart, after) <= tolerance:
                 return np.asarray(found if shares is not None else self._positive(found))
         raise RuntimeError(f"the projection has not converged after {MAX_STEPS} steps")

@@ -212,6 +212,15 @@ def test_groups_of_people_who_all_answer_the_same():
     assert publication.tables["z"]["people"] == [0, 30] * 40 + [0, 1200]
 
 
+@each("seed", [0, 4, 6])
+def test_groups_with_hardly_any_people_in_most_cells(seed):
+    """Cells of all people that are nearly 0 hold those of the groups there."""
+    survey = Survey({"a": Choice(list("xyz")), "b": YesNo(), "ab": Cross("a", "b")}, 3.0)
+    people = {"a": ["x"] * 150, "b": [False] * 147 + [True] * 3, "town": np.arange(150) % 6}
+    publication = survey.run(people, by="town", rng=seed).publish(suppress=None)
+    assert all(sum(table["people"]) == 300 for table in publication.tables.values())
+
+
 def test_sizes_of_groups_add_up_to_the_population():
     people = {"x": ["a", "b", "c"] * 400, "town": np.arange(1200) % 40}
     results = Survey({"x": Choice(list("abc")), "z": YesNo()}, 4.0).run(people | {"z": [True] * 1200}, by="town", rng=1)
