@@ -83,12 +83,11 @@ class Figure:
         """Return the columns of SDMX-CSV without the dimensions."""
         scale = 1.0 if self.people is None else self.scale
         gap = math.nan
-        value, *errors = (
-            [gap] * 4
-            if self.is_suppressed
-            else [self.value if self.people is None else float(self.people)]
-            + [scale * number for number in (self.stderr, self.low, self.high)]
-        )
+        value = self.value if self.people is None else float(self.people)
+        # The size of a group is no multiple of the base.
+        errors = [scale * self.stderr, min(scale * self.low, value), max(scale * self.high, value)]
+        if self.is_suppressed:
+            value, errors = gap, [gap] * 3
         return {
             "STRUCTURE": "dataflow",
             "STRUCTURE_ID": structure,
@@ -103,6 +102,26 @@ class Figure:
             "OBS_STATUS": "Q" if self.is_suppressed else "A",
             "CONF_STATUS": "F",
         }
+
+
+def check_labels(figures: Iterable[Figure]) -> None:
+    """Raise if groups or labels have the names of all together.
+
+    Raises
+    ------
+    ValueError
+        If a group is "all" or "_T", or a label is "_T".
+    """
+    for figure in figures:
+        for value in figure.group:
+            if str(value) in (ALL, TOTAL):
+                raise ValueError(
+                    f"groups must not be {ALL!r} or {TOTAL!r}, which stand for all together, got {value!r}"
+                )
+        if TOTAL in figure.labels.values():
+            raise ValueError(
+                f"labels must not be {TOTAL!r}, which stands for all together, got a label of {figure.table!r}"
+            )
 
 
 def tables_of(figures: Sequence[Figure], by: Sequence[str]) -> dict[str, Table]:

@@ -156,12 +156,12 @@ class TableFit:
         price = np.sqrt(size[:, 0] * size[:, -1])[:, np.newaxis, np.newaxis]
         pull = self.curvature @ coordinates
         cut, rest = np.maximum(cells, 0.0), np.zeros_like(cells)
+        apart = after = 1.0  # largest differences of both kinds of tables, and of two steps
         for number in range(MAX_STEPS):
             if number % STEPS_OF_A_PRICE == 0:
                 # Cells that the total keeps near 0 would hardly move at a price that is too low.
-                if number:
-                    change = np.clip(np.sqrt(apart / max(after, SMALLEST * apart)), 1 / LARGEST_CHANGE, LARGEST_CHANGE)
-                    price, rest = price * change, rest / change
+                change = np.clip(np.sqrt(apart / max(after, SMALLEST * apart)), 1 / LARGEST_CHANGE, LARGEST_CHANGE)
+                price, rest = price * change, rest / change
                 step = np.linalg.inv(self.curvature + price * np.eye(basis.shape[1]))
                 if shares is not None:
                     joint = np.linalg.inv(np.tensordot(np.square(shares), step, 1))

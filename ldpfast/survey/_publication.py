@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from .._extras import optional
 from .._html_page import html_page, page_table, paragraph
 from .._table import Table, is_gap, printable
+from ._figures import NUMBERS
 
 SHEET_NAME = 31  # characters of the name of a sheet in Excel
 PERCENT = {"share", "low", "high", "no answer", "response", "expected coverage"}  # columns that Excel shows in percent
@@ -121,7 +122,9 @@ class Publication:
         for row, text in enumerate([self.title, *self.notes], 1):
             _write(sheet, row, 1, text)
         for name, table in self._named(["About", "History"], _sheet_name).items():
-            _write_table(book.create_sheet(name), table)
+            _write_table(
+                book.create_sheet(name), table, NUMBERS if name not in ("quality", "figures") else table.columns
+            )
         book.save(path)
 
     def to_html(self, path: str | Path) -> None:
@@ -147,9 +150,9 @@ class Publication:
         return found
 
     def _page(self) -> str:
-        parts = ["<h2>Quality</h2>", _html(self.quality), *map(paragraph, self.notes)]
+        parts = ["<h2>Quality</h2>", _html(self.quality, self.quality.columns), *map(paragraph, self.notes)]
         for name, table in self.tables.items():
-            parts += [f"<h2>{html.escape(name)}</h2>", _html(table)]
+            parts += [f"<h2>{html.escape(name)}</h2>", _html(table, NUMBERS)]
         return html_page(self.title, parts)
 
     def __repr__(self) -> str:
@@ -160,18 +163,20 @@ class Publication:
         return self.quality._html(self.title)
 
 
-def _shown(name: str, value: Any) -> str:
-    """Return a cell of a page: a dash where there is no number."""
+def _shown(name: str, value: Any, numbers: Container[str]) -> str:
+    """Return a cell of a page: a dash where there is no number. A label, such as a year, is shown as it is."""
     if is_gap(value):
         return "\N{EN DASH}"
+    if name not in numbers:
+        return printable(str(value))
     if isinstance(value, float):
         return f"{100 * value:.1f} %" if name in PERCENT else f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else printable(str(value))
 
 
-def _html(table: Table) -> str:
+def _html(table: Table, numbers: Container[str]) -> str:
     left = {name for name, values in table.columns.items() if any(isinstance(value, str) for value in values)}
-    columns = {name: [_shown(name, value) for value in values] for name, values in table.columns.items()}
+    columns = {name: [_shown(name, value, numbers) for value in values] for name, values in table.columns.items()}
     return page_table(columns, left)
 
 
@@ -195,16 +200,18 @@ def _write(sheet: Any, row: int, column: int, value: Any) -> None:
         cell.value = printable(value)
         cell.data_type = "s"
     elif not is_gap(value):
-        cell.value = value
+        cell.value = value if isinstance(value, int | float) else str(value)
 
 
-def _write_table(sheet: Any, table: Table) -> None:
+def _write_table(sheet: Any, table: Table, numbers: Container[str]) -> None:
     styles = optional("openpyxl.styles", "publish")
     for column, (name, values) in enumerate(table.columns.items(), 1):
         _write(sheet, 1, column, name)
         sheet.cell(1, column).font = styles.Font(bold=True)
         for row, value in enumerate(values, 2):
             _write(sheet, row, column, value)
+            if name not in numbers:
+                continue
             if isinstance(value, float) and name in PERCENT:
                 sheet.cell(row, column).number_format = "0.0%"
             elif isinstance(value, int):

@@ -23,7 +23,7 @@ from ..results import DoubtfulWarning, Estimate
 from ._agreeing_tables import AgreeingTables, TableNumbers
 from ._answers import NO_ANSWER, Answer
 from ._calibration import Calibration
-from ._figures import PEOPLE, Figure, frame_of, tables_of
+from ._figures import PEOPLE, Figure, check_labels, frame_of, tables_of
 from ._group_weights import GroupWeights
 from ._joint_shares import MAX_CELLS, JointShares, Linked, has_tables
 from ._pairs import PairsForm
@@ -144,6 +144,7 @@ class PublishedSurvey:
             )
         order = [*layout.declared, *(item.name for item in layout.items if item.name not in layout.declared)]
         figures = [self._checked(figure) for name in order for figure in by_name.get(name, [])]
+        check_labels(figures)
         return Publication(
             tables_of(figures, self.by),
             _quality_table(self, figures, quality),

@@ -11,6 +11,7 @@ import pytest
 from ldpfast.cli import main
 from ldpfast.survey import Choice, Cross, Survey, YesNo
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.publications import WAYS, people_of, tutorial
 
@@ -71,6 +72,43 @@ def test_html_is_one_escaped_page_with_all_rows(tmp_path):
     assert "<b>" not in page
     assert "http" not in page
     assert "src=" not in page
+
+
+def test_labels_that_are_numbers_are_shown_as_they_are(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    people = {"x": ["a", "b"] * 600, "year": [2025, 2026] * 600, "is new": [True, True, False] * 400}
+    publication = Survey({"x": Choice(["a", "b"])}, 4.0).run(people, by=["year", "is new"], rng=1).publish()
+    publication.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert ">2025<" in page
+    assert ">True<" in page
+    assert "2,025" not in page
+    publication.to_excel(tmp_path / "tables.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "tables.xlsx")["x"]
+    assert [(sheet[at].value, sheet[at].number_format) for at in ("A2", "B2")] == [
+        (2025, "General"),
+        (False, "General"),
+    ]
+
+
+@each("name", ["all", "_T"])
+def test_groups_and_labels_are_not_mistaken_for_all_together(name):
+    survey = Survey({"x": Choice([name, "b"])}, 4.0)
+    results = survey.run({"x": [name, "b"] * 500, "town": ["a", name] * 500}, by="town", rng=1)
+    with raises(ValueError, f"groups must not be 'all' or '_T', which stand for all together, got {name!r}"):
+        results.publish()
+    if name == "_T":
+        with raises(ValueError, "labels must not be '_T', which stands for all together, got a label of 'x'"):
+            results["a"].publish()
+
+
+def test_limits_of_people_contain_their_number_in_every_form():
+    """The population of a group is no multiple of the base."""
+    people = {"x": ["a"] * 1000, "town": np.arange(1000) % 7}
+    results = Survey({"x": Choice(["a", "b"])}, 4.0).run(people, by="town", rng=1)
+    for population, base in ((1_234_567, 1), (123_456, 1000)):
+        frame = results.publish(population=population, round=base, suppress=None).to_frame()
+        assert ((frame["LOWER"] <= frame["OBS_VALUE"]) & (frame["OBS_VALUE"] <= frame["UPPER"])).all()
 
 
 def test_names_of_columns_never_hide_each_other():
