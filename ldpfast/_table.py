@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from ._extras import optional
 
+FORMULA = ("=", "+", "-", "@")  # first characters of a cell that spreadsheets compute
 MAX_ROWS = 60  # of a table in HTML; of a longer one, the first and the last rows are shown
 
 
@@ -68,12 +69,13 @@ class Table:
         """
         return optional("pyarrow", "files").table(self.columns)
 
-    def _csv(self) -> str:
-        """Return the table as CSV, with empty cells for NaN and None."""
+    def _csv(self, texts: Container[str] = ()) -> str:
+        """Return the table as CSV, with empty cells for NaN and None. Columns `texts` have texts of people, no formulas."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows(["" if is_gap(x) else x for x in row] for row in zip(*self.columns.values(), strict=True))
+        shown = [map(without_formula, own) if name in texts else own for name, own in self.columns.items()]
+        writer.writerows(["" if is_gap(x) else x for x in row] for row in zip(*shown, strict=True))
         return file.getvalue()
 
     def _texts(self) -> list[list[str]]:
@@ -103,6 +105,19 @@ class Table:
 def is_gap(value: Any) -> bool:
     """Return whether a cell has no value: None or NaN."""
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def without_formula(text: str) -> str:
+    """Return a text of a person for a cell of CSV, so that no spreadsheet computes it."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def answers_without_formulas(columns: Mapping[str, Sequence[Any]], texts: Container[str]) -> dict[str, Sequence[Any]]:
+    """Return the columns of a table of answers for CSV. Those to the questions `texts` are texts of people."""
+    if not columns:
+        return {}
+    pairs = zip(columns["question"], columns["answer"], strict=True)
+    return {**columns, "answer": [without_formula(answer) if name in texts else answer for name, answer in pairs]}
 
 
 def printable(text: str) -> str:

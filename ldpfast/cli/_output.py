@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from .._extras import optional
+from .._table import Table, answers_without_formulas
+from ..estimation import HeavyHittersEstimate
 from ..reports import GroupedResults
 from ..results import Estimate
-from ..survey import SurveyResult
+from ..survey import SurveyResult, TextAnswer
 from ..survey._result import NO_ANSWERS
 from ._process import one_line
 
@@ -34,9 +36,15 @@ def described(result: Any, confidence: float, simultaneous: bool) -> dict[str, A
 
 
 def print_csv(result: Any, confidence: float, simultaneous: bool) -> None:
-    """Print the numbers of a result as CSV, with empty cells where nobody answered."""
-    whole = result.table if isinstance(result, SurveyResult | GroupedResults) else result._entry_table
-    print(whole(confidence, simultaneous)._csv(), end="")
+    """Print the numbers of a result as CSV, with empty cells where nobody answered, and texts of people without formulas."""
+    if not isinstance(result, SurveyResult | GroupedResults):
+        table = result._entry_table(confidence, simultaneous)
+        print(table._csv([*table.columns][:1] if isinstance(result, HeavyHittersEstimate) else ()), end="")
+        return
+    columns = result.table(confidence, simultaneous).columns
+    parts = [result] if isinstance(result, SurveyResult) else [*result.values()]
+    texts = {name for part in parts for name, answer in part.items() if isinstance(answer, TextAnswer)}
+    print(Table(dict(answers_without_formulas(columns, texts)))._csv(), end="")
 
 
 def _interval(estimate: Estimate[Any], confidence: float, simultaneous: bool) -> dict[str, Any]:

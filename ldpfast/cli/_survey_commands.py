@@ -264,8 +264,12 @@ def _estimate(arguments: argparse.Namespace) -> int:
     shown = [name for name in ("json", "csv", "table") if getattr(arguments, name)]
     if len(shown) > 1:
         raise ValueError(f"--{shown[1]} must be left out where --{shown[0]} is given")
-    if arguments.publish is not None and arguments.publish.suffix.lower() in FILES:
-        output_file("--publish", arguments.publish, arguments.files)
+    if arguments.publish is not None:
+        suffix = arguments.publish.suffix
+        if suffix.lower() in FILES:
+            output_file("--publish", arguments.publish, arguments.files)
+        elif suffix[1:].isalpha() and not arguments.publish.is_dir():
+            raise ValueError(f"--publish must be a file with the suffix .xlsx or .html, or a folder, got {suffix!r}")
     if arguments.heavy_hitters:
         with progress_bar(arguments.files, arguments.json) as progress:
             try:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._extras import optional
+from .._table import answers_without_formulas
 from ..reports import Aggregator, Counted, recipe_of
 from ..results import SmallSampleWarning
 from ..survey import Survey, SurveyResult, compare
@@ -26,8 +27,6 @@ from ..survey._conclude import conclude
 from ..survey._survey_recipe import SurveyRecipe
 from ._server_plan import SurveyOccasion
 from ._store import Store
-
-FORMULA = ("=", "+", "-", "@")  # first characters of a cell that spreadsheets compute
 
 
 class AbandonedError(Exception):
@@ -200,12 +199,7 @@ def texts_of(survey: Survey) -> set[str]:
 
 def csv_of(columns: Mapping[str, Sequence[Any]], texts: set[str]) -> str:
     """Return a table of answers as CSV. Answers to the questions `texts` are escaped, so that no spreadsheet computes them."""
-    shown = dict(columns)
-    if shown:
-        pairs = zip(columns["question"], columns["answer"], strict=True)
-        shown["answer"] = [
-            f"'{answer}" if name in texts and answer.startswith(FORMULA) else answer for name, answer in pairs
-        ]
+    shown = answers_without_formulas(columns, texts)
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(shown)

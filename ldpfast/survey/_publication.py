@@ -55,6 +55,7 @@ class Publication:
     figures: Table
     notes: tuple[str, ...]
     title: str
+    _texts: frozenset[str] = frozenset()  # questions that people answer with texts of their own
 
     def to_frame(self) -> Any:
         """Return all numbers as a pandas DataFrame with the columns of SDMX-CSV 2.0, one row for each.
@@ -77,7 +78,8 @@ class Publication:
     def to_csv(self, folder: str | Path) -> None:
         """Write the tables as CSV into a folder: one file for each, "quality.csv", "figures.csv" as SDMX-CSV, and "notes.txt".
 
-        Suppressed numbers are empty. Existing files with these names are replaced.
+        Suppressed numbers are empty. Texts of people that begin like a formula have an apostrophe before. Existing files with
+        these names are replaced.
 
         Parameters
         ----------
@@ -94,7 +96,8 @@ class Publication:
             raise ValueError(f"folder must be a directory, got the file {str(folder)!r}")
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in self._named(["notes"], _file_name).items():
-            (folder / f"{name}.csv").write_text(table._csv(), encoding="utf-8", newline="")
+            texts = {column for column in table.columns if column.removeprefix("question ") in self._texts}
+            (folder / f"{name}.csv").write_text(table._csv(texts), encoding="utf-8", newline="")
         (folder / "notes.txt").write_text("\n".join([self.title, *self.notes, ""]), encoding="utf-8")
 
     def to_excel(self, path: str | Path) -> None:

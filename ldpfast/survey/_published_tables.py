@@ -151,6 +151,7 @@ class PublishedSurvey:
             frame_of(figures, self.by, f"LDPFAST:SURVEY_{layout.label.fingerprint.upper()}(1.0)", options.period),
             _notes(self),
             options.title,
+            frozenset(name for name, column in layout.declared.items() if column.encoding == "string"),
         )
 
     # Tables of shares -------------------------------------------------------------------------------------------------

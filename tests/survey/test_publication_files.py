@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ldpfast.cli import main
-from ldpfast.survey import Choice, Cross, Survey, YesNo
+from ldpfast.survey import Choice, Cross, Survey, Text, YesNo
 
 from ..support.cases import each
 from ..support.errors import raises
@@ -138,6 +138,27 @@ def test_the_command_line_writes_csv_and_publications(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["estimate", str(state), "--csv", "--json"])
     assert "--csv must be left out where --json is given" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["estimate", str(state), "--publish", str(tmp_path / "tables.csv")])
+    assert "--publish must be a file with the suffix .xlsx or .html, or a folder, got '.csv'" in capsys.readouterr().err
+    assert not (tmp_path / "tables.csv").exists()
+
+
+@pytest.mark.claim("Texts of people are no formulas in CSV of publications and of the command line.", "Estimates")
+def test_texts_of_people_are_no_formulas_in_csv(tmp_path, capsys):
+    """Declared labels stay as they are."""
+    survey = Survey({"name": Text(2, "=+b", n=4000), "way": Choice(["-", "=1"])}, 8.0)
+    people = {"name": ["=b", "+", "b="] * 1000, "way": ["-", "=1", "-"] * 1000}
+    collected = survey.collect(people, rng=1)
+    collected.estimate().publish().to_csv(tmp_path)
+    for file, key in (("name.csv", "name"), ("figures.csv", "name")):
+        with (tmp_path / file).open(newline="", encoding="utf-8") as lines:
+            assert {row[key] for row in csv.DictReader(lines)} - {"_T"} == {"'=b", "'+", "b="}
+    (tmp_path / "state.ldp").write_bytes(collected.to_bytes())
+    assert main(["estimate", str(tmp_path / "state.ldp"), "--csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert {row["answer"] for row in rows if row["question"] == "name"} == {"'=b", "'+", "b="}
+    assert {row["answer"] for row in rows if row["question"] == "way"} == {"-", "=1"}
 
 
 # The tutorial ---------------------------------------------------------------------------------------------------------
