@@ -19,6 +19,8 @@ from ._projection import Tables
 from ._shares import Shares
 from ._survey_recipe import SurveyRecipe
 
+MAX_HALVINGS = 30  # of covariances of two questions
+ROUNDING_ERROR = 1e-9  # of the variance of a sum, as a part of the largest one
 MAX_CELLS = 2048  # of tables with a common question, whose covariance matrix is computed
 
 
@@ -220,7 +222,7 @@ class JointShares:
         cells = np.maximum(cells, 0.0)
         pairs = {pair: place for place, pair in enumerate(layout.pairs)}
         m, number = layout.answers, len(layout.items)
-        places = self.linked.places()
+        places, alone = self.linked.places(), self.covariance.copy()
         for i, j in itertools.combinations(range(len(self.shares)), 2):
             pair = pairs.get((self.linked.asked[i], self.linked.asked[j]))
             expected = counted.n * (m * (m - 1) / (number * (number - 1)))
@@ -232,6 +234,13 @@ class JointShares:
             block = scale[:, np.newaxis, np.newaxis] * block
             self.covariance[:, places[i], places[j]] = block
             self.covariance[:, places[j], places[i]] = block.swapaxes(-1, -2)
+        # Joint shares of very few people can contradict the variances: some sums would have a negative one.
+        for _ in range(MAX_HALVINGS):
+            size = np.linalg.eigvalsh(self.covariance)
+            impossible = size[:, 0] < -ROUNDING_ERROR * size[:, -1]
+            if not impossible.any():
+                break
+            self.covariance[impossible] = (self.covariance[impossible] + alone[impossible]) / 2
 
     def _joint(self, cells: Floats, i: int, j: int) -> Floats:
         """Return the joint shares of the symbols of two asked questions, shape (groups, symbols, symbols)."""

@@ -221,6 +221,15 @@ def test_groups_with_hardly_any_people_in_most_cells(seed):
     assert all(sum(table["people"]) == 300 for table in publication.tables.values())
 
 
+@each("seed", [0, 3, 14])
+def test_groups_of_three_people_with_two_answers_each(seed):
+    """Their joint shares are known so badly that some sums of answers of the same people would have negative variances."""
+    survey = Survey({"a": Choice(list("xyz")), "b": YesNo(), "ab": Cross("a", "b")}, 8.0, answers=2)
+    people = {"a": ["x", "y", "z"] * 20, "b": [True, False, False] * 20, "group": np.arange(60) % 20}
+    tables = survey.run(people, by="group", rng=seed).publish(suppress=None).tables
+    assert all(min(table["stderr"]) > 1e-3 for table in tables.values())
+
+
 def test_sizes_of_groups_add_up_to_the_population():
     people = {"x": ["a", "b", "c"] * 400, "town": np.arange(1200) % 40}
     results = Survey({"x": Choice(list("abc")), "z": YesNo()}, 4.0).run(people | {"z": [True] * 1200}, by="town", rng=1)
