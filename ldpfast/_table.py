@@ -112,12 +112,13 @@ def without_formula(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def answers_without_formulas(columns: Mapping[str, Sequence[Any]], texts: Container[str]) -> dict[str, Sequence[Any]]:
+def answers_without_formulas(columns: Mapping[str, Sequence[Any]], texts: Container[str]) -> dict[str, list[Any]]:
     """Return the columns of a table of answers for CSV. Those to the questions `texts` are texts of people."""
-    if not columns:
-        return {}
-    pairs = zip(columns["question"], columns["answer"], strict=True)
-    return {**columns, "answer": [without_formula(answer) if name in texts else answer for name, answer in pairs]}
+    found = {name: list(values) for name, values in columns.items()}
+    if found:
+        pairs = zip(found["question"], found["answer"], strict=True)
+        found["answer"] = [without_formula(answer) if name in texts else answer for name, answer in pairs]
+    return found
 
 
 def printable(text: str) -> str:

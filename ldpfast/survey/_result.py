@@ -124,7 +124,8 @@ class SurveyResult(Mapping[str, Answer]):
         Raises
         ------
         TypeError, ValueError
-            If an argument is out of range; if the result is not that of one survey or wave, its groups or their calibration.
+            If an argument is out of range; if the result is not that of one survey or wave, its groups or their calibration; if
+            a group is called "all" or "_T", or a label "_T".
 
         Warns
         -----
@@ -145,8 +146,9 @@ class SurveyResult(Mapping[str, Answer]):
         as in `table`, moved to the nearer end where they are out of range.
 
         Numbers of people are rounded so that they still add up: the largest remainders of the cells of the finest table are
-        rounded up, and other tables are their sums; an integer program for several tables with common margins. O(c^3) time for
-        c cells of tables with common questions.
+        rounded up, and other tables are their sums; an integer program where a margin would move by the base or more, and for
+        several tables with common margins. What a group loses by rounding, the next one gets. Standard errors have what
+        rounding has moved. O(c^3) time for c cells of tables with common questions.
 
         References
         ----------
