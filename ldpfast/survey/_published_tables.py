@@ -218,7 +218,7 @@ class PublishedSurvey:
                     whole = np.round(whole_cells @ linked.sums(parts).T).astype(np.int64)
                     figures += self._figures(name, list(parts), numbers, groups, people, n, whole)
             by_name[name] = figures
-            if numbers.coverage is not None:
+            if numbers.coverage is not None and n.any():
                 quality[name] = (float(numbers.coverage.mean()), _design_effect(numbers, int(self.counts.n.sum())))
 
     def _stages(

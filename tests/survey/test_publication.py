@@ -342,6 +342,9 @@ def test_quality_of_tables_without_spread_or_answers():
     alone = Survey({"x": Choice(list("abc"))}, 4.0).run({"x": ["a"]}, rng=1).publish()
     assert alone.tables["x"]["people"][0] == 1
     assert np.isnan(alone.quality["design effect"]).all()
+    two = Survey({"x": YesNo(), "y": YesNo()}, 4.0).run({"x": [True], "y": [True]}, rng=1).publish().quality
+    unasked = two["answers"].index(0)
+    assert np.isnan([two["design effect"][unasked], two["expected coverage"][unasked]]).all()
 
 
 def test_other_numbers_are_within_their_range():
