@@ -16,8 +16,8 @@ body { font-family: system-ui, sans-serif; line-height: 1.5; color: #1a1a1a; ove
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.95rem; }
-th, td { padding: 0.3rem 0.8rem; border-bottom: 1px solid #ddd; vertical-align: top; }
+table { border-collapse: collapse; font-size: 0.92rem; }
+th, td { padding: 0.3rem 0.5rem; border-bottom: 1px solid #ddd; vertical-align: top; }
 th { border-bottom: 2px solid #888; }
 blockquote, .warning { border-left: 4px solid #0072B2; margin: 1rem 0; padding-left: 1rem; }
 .warning { border-color: #D55E00; }

@@ -208,6 +208,7 @@ def test_equal_values_have_equal_reports_in_every_dtype(question, x):
 FAR_AWAY = np.array([np.nan, np.inf, -np.inf, 1e300, -1e300, 7.0, -7.0, -0.0])
 
 
+@pytest.mark.filterwarnings("ignore:.* had NaN:ldpfast.ClippedWarning")
 @each("question, x", [case[1:] for case in ASKED], ids=[case[0] for case in ASKED])
 def test_clipped_records_share_the_report_of_the_nearest_valid_record(question, x):
     """What identifies the coins is the record after clipping, so that values outside cost no further loss."""

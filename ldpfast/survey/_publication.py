@@ -16,7 +16,8 @@ from .._table import Table, is_gap, printable
 from ._figures import NUMBERS
 
 SHEET_NAME = 31  # characters of the name of a sheet in Excel
-PERCENT = {"share", "low", "high", "no answer", "response", "expected coverage"}  # columns that Excel shows in percent
+SHARES = {"share", "stderr", "low", "high"}  # columns of a table of shares that pages and Excel show in percent
+QUALITY = {"no answer", "response", "expected coverage"}  # those of the quality
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,20 +167,29 @@ class Publication:
         return self.quality._html(self.title)
 
 
-def _shown(name: str, value: Any, numbers: Container[str]) -> str:
+def _in_percent(table: Table) -> set[str]:
+    """Return the columns of a table that are shown in percent: not the limits of a mean."""
+    return SHARES if "share" in table.columns else QUALITY & set(table.columns)
+
+
+def _shown(value: Any, is_number: bool, is_percent: bool) -> str:
     """Return a cell of a page: a dash where there is no number. A label, such as a year, is shown as it is."""
     if is_gap(value):
         return "\N{EN DASH}"
-    if name not in numbers:
+    if not is_number:
         return printable(str(value))
     if isinstance(value, float):
-        return f"{100 * value:.1f} %" if name in PERCENT else f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+        return f"{100 * value:.1f} %" if is_percent else f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else printable(str(value))
 
 
 def _html(table: Table, numbers: Container[str]) -> str:
     left = {name for name, values in table.columns.items() if any(isinstance(value, str) for value in values)}
-    columns = {name: [_shown(name, value, numbers) for value in values] for name, values in table.columns.items()}
+    percent = _in_percent(table)
+    columns = {
+        name: [_shown(value, name in numbers, name in percent) for value in values]
+        for name, values in table.columns.items()
+    }
     return page_table(columns, left)
 
 
@@ -207,7 +217,7 @@ def _write(sheet: Any, row: int, column: int, value: Any) -> None:
 
 
 def _write_table(sheet: Any, table: Table, numbers: Container[str]) -> None:
-    styles = optional("openpyxl.styles", "publish")
+    styles, percent = optional("openpyxl.styles", "publish"), _in_percent(table)
     for column, (name, values) in enumerate(table.columns.items(), 1):
         _write(sheet, 1, column, name)
         sheet.cell(1, column).font = styles.Font(bold=True)
@@ -215,7 +225,7 @@ def _write_table(sheet: Any, table: Table, numbers: Container[str]) -> None:
             _write(sheet, row, column, value)
             if name not in numbers:
                 continue
-            if isinstance(value, float) and name in PERCENT:
+            if isinstance(value, float) and name in percent:
                 sheet.cell(row, column).number_format = "0.0%"
             elif isinstance(value, int):
                 sheet.cell(row, column).number_format = "#,##0"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ldpfast.cli import main
-from ldpfast.survey import Choice, Cross, Survey, Text, YesNo
+from ldpfast.survey import Choice, Cross, Mean, Survey, Text, YesNo
 
 from ..support.cases import each
 from ..support.errors import raises
@@ -72,6 +72,17 @@ def test_html_is_one_escaped_page_with_all_rows(tmp_path):
     assert "<b>" not in page
     assert "http" not in page
     assert "src=" not in page
+
+
+def test_shares_are_in_percent_and_means_are_not(tmp_path):
+    survey = Survey({"sleep": Mean(0, 12), "smokes": YesNo()}, 4.0)
+    published = survey.run({"sleep": [7.0] * 2000, "smokes": [True, False] * 1000}, rng=1).publish()
+    published.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    mean, shares = (page.partition(f"<h2>{name}</h2>")[2].partition("</table>")[0] for name in ("sleep", "smokes"))
+    assert "%" not in mean
+    for column in ("share", "stderr", "low", "high"):
+        assert f">{100 * published.tables['smokes'][column][0]:.1f} %<" in shares
 
 
 def test_labels_that_are_numbers_are_shown_as_they_are(tmp_path):
