@@ -19,10 +19,11 @@ const fails = (calendar, now) => {
 };
 const calendar = { start: 0, every: 60, waves: 2 };
 const bad = [{ every: 0 }, { every: 1.5 }, { start: "0" }, { waves: 2 ** 32 }].map((change) => ({ ...calendar, ...change }));
+const moments = [NaN, Infinity, undefined, null, "5", new Date(5)];
 console.log(JSON.stringify({
   waves: cases.map(({ calendar, now }) => waveAt(calendar, now)),
   fraction: waveAt(calendar, 59.999),
-  refused: bad.map((one) => fails(one, 0)).concat([NaN, Infinity, undefined, null, "5", new Date(5)].map((now) => fails(calendar, now))),
+  refused: [...bad.map((one) => fails(one, 0)), ...moments.map((now) => fails(calendar, now))],
 }));
 """
 
