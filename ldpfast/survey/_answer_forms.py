@@ -119,6 +119,10 @@ class AnswerForm(ABC):
         """Return the precision of the answer of a share of the people who are asked, without declared symbols."""
         raise TypeError(f"a {type(self).__name__} has declared symbols")
 
+    def found_from(self, mechanism: Mechanism, n: float) -> float | None:
+        """Return from which share of n people on who answer a text is found; None where the answers are declared."""
+        return None
+
     def planned_quantiles(self, mechanism: Mechanism, expected: Expected, n: float) -> PlannedQuantiles:
         """Return the precision of quantiles for each of the shapes, where n people are asked."""
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +127,9 @@ class SurveyPlan:
         ("+-"), for distributions of three shapes on the interval: "uniform"; "normal" around the middle, with the standard
         deviation of a sixth of it; and "skewed", exponential with the mean of a sixth of it. Intervals are longer than those
         of normal errors, because they are valid for every distribution.
+    found : dict
+        For each `Text`: share of the people from which on a string is found, with probability 0.95; infinite if none is. Strings
+        that fewer people have are not in the answer, whatever their standard error would be.
 
     Examples
     --------
@@ -151,6 +154,7 @@ class SurveyPlan:
     assumed: tuple[str, ...] = ()
     response: tuple[float, ...] = ()
     quantiles: Table | None = None
+    found: dict[str, float] = field(default_factory=dict)
 
     @property
     def expected(self) -> Floats:
@@ -196,6 +200,8 @@ class SurveyPlan:
         described |= {"assumed": list(self.assumed), "response": list(self.response)}
         if self.comparison is not None:
             described |= {"alpha": self.comparison.alpha, "power": self.comparison.power}
+        if self.found:
+            described["found"] = {name: share if math.isfinite(share) else None for name, share in self.found.items()}
         if self.quantiles is not None:
             described["quantiles"] = self.quantiles.to_dict()
         return described
@@ -249,6 +255,9 @@ class SurveyPlan:
                 f"; differences of two groups of n / 2 people, found with probability {self.comparison.power:g} by a test at "
                 f"level {self.comparison.alpha:g}"
             )
+        for name, share in self.found.items():
+            found = f"from {100 * share:.2g} % of people on" if math.isfinite(share) else "by no share of people"
+            text += f"; texts of {name!r} are found {found}"
         return text
 
     def __repr__(self) -> str:
@@ -319,7 +328,19 @@ def plan(recipe: SurveyRecipe, makers: Sequence[MechanismMaker], n: Any, goals: 
         ),
         tuple(each.response for each in expected),
         _quantiles_of(recipe, expected, n),
+        _found_from(recipe, expected, n),
     )
+
+
+def _found_from(recipe: SurveyRecipe, expected: Sequence[Expected], n: int) -> dict[str, float]:
+    """Return from which share of the people on the texts of questions are found."""
+    found = {}
+    for item, mechanism, each in zip(recipe.items, recipe.mechanisms, expected, strict=True):
+        people = n * share_asked(recipe.items, item, recipe.answers) * each.response
+        share = item.form.found_from(mechanism, people)
+        if share is not None:
+            found[item.name] = share
+    return found
 
 
 def _quantiles_of(recipe: SurveyRecipe, expected: Sequence[Expected], n: int) -> Table | None:

@@ -248,6 +248,9 @@ class TextColumn(QuestionColumn):
     def planned(self, mechanism: Mechanism, expected: Expected, asked: float) -> PlannedAnswer:
         return PlannedAnswer.of_shares(of_string(_sketch(mechanism), POINTS), expected, asked * expected.response)
 
+    def found_from(self, mechanism: Mechanism, n: float) -> float | None:
+        return self.problem(mechanism.epsilon).plan(max(1, math.floor(n))).smallest_share
+
     def assumed(self) -> tuple[tuple[float, float], ...]:
         return ((RARE, RARE),)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -16,8 +17,9 @@ import ldpfast as ldp
 from ldpfast import bounds
 from ldpfast._limits import clopper_pearson
 from ldpfast.cli import main
+from ldpfast.estimation import HeavyHitters
 from ldpfast.results import detectable_distance
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, k_sample, two_sample
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, Text, YesNo, k_sample, two_sample
 
 from ..support.cases import each
 from ..support.internals.survey import Shares, questions
@@ -539,3 +541,37 @@ def test_labels_and_bins_are_described(tmp_path):
     text = (tmp_path / "p.html").read_text()
     assert "... (40 answers)" in text
     assert "a number from 0 to 2, in 2 bins" in text
+
+
+def test_a_plan_says_from_which_share_texts_are_found():
+    text = Text(4, "abcd", n=20_000)
+    survey = Survey({"word": text, "smokes": YesNo()}, 4.0, weights={"word": 1, "smokes": 1})
+    plan = survey.plan(20_000)
+    expected = HeavyHitters(4.0, max_bytes=4, alphabet="abcd", n=20_000).plan(10_000).smallest_share  # half are asked
+    assert plan.found == {"word": pytest.approx(expected, rel=1e-3)}
+    assert f"texts of 'word' are found from {100 * expected:.2g} % of people on" in plan.note
+    assert plan.to_dict()["found"] == plan.found
+    assert survey.plan(20_000, response={"word": 0.5}).found["word"] > plan.found["word"]
+    few = survey.plan(20)
+    assert few.found == {"word": math.inf}
+    assert few.to_dict()["found"] == {"word": None}
+    assert "texts of 'word' are found by no share of people" in few.note
+    assert Survey({"smokes": YesNo()}, 1.0).plan(100).found == {}
+
+
+@pytest.mark.long
+def test_texts_are_found_from_the_planned_share_on():
+    """With probability 0.95; those that half as many people have are often missed."""
+    survey = Survey({"word": Text(4, "abcd", n=20_000), "smokes": YesNo()}, 4.0)
+    share, rng = survey.plan(20_000).found["word"], np.random.default_rng(1)
+
+    def times_found(people, runs=20):
+        words = np.array(["dddd", "cccc", "bbbb"] * 6667 + ["aaaa"])[:20_000].copy()
+        words[:people] = "abca"
+        asked = {"word": rng.permutation(words), "smokes": [True] * 20_000}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return sum("abca" in survey.run(asked, rng=seed)["word"].labels for seed in range(runs))
+
+    assert times_found(math.ceil(20_000 * share)) >= 15  # with probability 0.9997
+    assert times_found(int(20_000 * share / 2)) <= 15
