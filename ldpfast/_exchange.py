@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -63,5 +64,9 @@ def maker(name: str, values: Any) -> Callable[[AnyArray], Any]:
     library = sys.modules.get(ARRAY_MODULES.get(package, package))
     if not hasattr(library, "asarray"):
         raise TypeError(f"{name} must be an array of NumPy, PyTorch or JAX, got {type(values).__name__} of {package}")
-    make, dtype = library.asarray, values.dtype  # type: ignore[union-attr]
-    return lambda array: make(array.copy(), dtype=dtype)
+    return partial(_copied, ARRAY_MODULES.get(package, package), values.dtype)
+
+
+def _copied(module: str, dtype: Any, array: AnyArray) -> Any:
+    """Return an array of NumPy as one of the library with a module."""
+    return import_module(module).asarray(array.copy(), dtype=dtype)

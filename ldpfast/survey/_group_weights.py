@@ -89,7 +89,8 @@ class GroupWeights:
         if isinstance(rule, Binomial):
             up = down = (rule.debiasing.one - rule.debiasing.zero) / np.asarray(found.n)
         elif np.any(up) and np.any(down):
-            variances = _shared_variances(values, variances, np.asarray(found.n, np.float64), up, down)
+            n_of_groups = np.asarray(found.n, np.float64)
+            variances = _shared_variances(values, variances, n_of_groups, up, down, np.abs(w))
         variance = float(self.covariance(variances[:, np.newaxis], column, column)[0])
         bounded: IntervalRule = Normal.of_sum(self._effective(found.n))
         if np.any(up) and np.any(down):
@@ -127,13 +128,13 @@ class GroupWeights:
         return np.asarray(values - design @ fitted)
 
 
-def _shared_variances(values: Floats, variances: Floats, n: Floats, up: Any, down: Any) -> Floats:
+def _shared_variances(values: Floats, variances: Floats, n: Floats, up: Any, down: Any, weights: Floats) -> Floats:
     """Return the variances of the means of groups, with one report in all groups together that widens them.
 
     The variance of the mean of decoded codes counts one report more, half of each extreme value, so that it is not too small
     for few reports. With one such report in each group, the sum over many small groups is up to twice too large. Here each
-    group has its part of one. Its n reports have a sum of squares with n - 1 degrees of freedom; the other two of the n + 1 in
-    the denominator have the pooled variance within groups.
+    group has its part of one: that of its people, or of its weight, if it stands for more people. Its n reports have a sum of
+    squares with n - 1 degrees of freedom; the other two of the n + 1 in the denominator have the pooled variance within groups.
 
     Parameters
     ----------
@@ -143,6 +144,8 @@ def _shared_variances(values: Floats, variances: Floats, n: Floats, up: Any, dow
         Numbers of reports.
     up, down : ndarray, shape (groups,)
         Distances of the means from the extreme values, divided by n.
+    weights : ndarray, shape (groups,)
+        Weights of the groups, >= 0.
     """
     total, groups = float(n.sum()), len(n)
     extremes = (np.square(n * up) + np.square(n * down)) / 2
@@ -150,5 +153,5 @@ def _shared_variances(values: Floats, variances: Floats, n: Floats, up: Any, dow
     mean = n @ values / total
     highest, lowest = values[0] + n[0] * up[0], values[0] - n[0] * down[0]
     pooled = (squares.sum() + ((highest - mean) ** 2 + (mean - lowest) ** 2) / 2) / (total - groups + 1)
-    part = n / total
+    part = np.maximum(n / total, weights / max(1.0, float(weights.sum())))
     return np.asarray((squares + part * extremes + 2 * (1 - part) * pooled) / ((n + 1) * n))

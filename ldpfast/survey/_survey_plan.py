@@ -128,8 +128,8 @@ class SurveyPlan:
         deviation of a sixth of it; and "skewed", exponential with the mean of a sixth of it. Intervals are longer than those
         of normal errors, because they are valid for every distribution.
     found : dict
-        For each `Text`: share of the people from which on a string is found, with probability 0.95; infinite if none is. Strings
-        that fewer people have are not in the answer, whatever their standard error would be.
+        For each `Text`: share of the people from which on a string is found, with probability 0.95; infinite if none is.
+        Strings that fewer people have are not in the answer, whatever their standard error would be.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from types import SimpleNamespace
 
@@ -86,8 +87,10 @@ def test_neither_vector_nor_tensors_share_memory_with_what_was_given():
 
 
 @pytest.mark.usefixtures("library")
-def test_tensors_come_back_in_their_library_and_dtype():
+@each("is_pickled", [False, True])
+def test_tensors_come_back_in_their_library_and_dtype(is_pickled):
     layers = Layers({"w": Tensor(np.zeros((2, 2)), np.float32), "b": np.zeros(1)})
+    layers = pickle.loads(pickle.dumps(layers)) if is_pickled else layers
     back = layers.tensors(layers.vector({"w": np.ones((2, 2)), "b": Tensor([2.0], np.float32)}))
     assert isinstance(back["w"], Tensor)
     assert back["w"].dtype is np.float32

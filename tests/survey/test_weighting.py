@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -253,6 +255,24 @@ def test_errors_of_means_of_many_small_groups_are_right(each_group, spread):
     assert abs(values.mean() - 5) < 4.5 * values.std() / np.sqrt(runs)
     assert 0.85 < variances.mean() / values.var() < 1.25  # the sample variance has a relative error of 0.037
     assert_coverage(covered, runs, 0.93, detects=0.88)
+
+
+@pytest.mark.long
+@each("few, least", [(1, 0.6), (3, 0.8), (10, 0.85)])
+def test_errors_of_a_mean_count_few_people_who_stand_for_many(few, least):
+    """A group of few people at the ends of the range has half of the weight; nothing in a single report shows its variance."""
+    survey, rng, values, variances = Survey({"hours": Mean(0, 10)}, 6.0), np.random.default_rng(few), [], []
+    place = np.repeat(["x", "y"], [2000, few])
+    for _ in range(300):
+        hours = np.concatenate([np.full(2000, 5.0), rng.choice([0.0, 10.0], few)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = poststratify(survey.run({"hours": hours, "g": place}, by="g", rng=rng), {"x": 0.5, "y": 0.5})[
+                "hours"
+            ]
+        values.append(found.value)
+        variances.append(found.stderr**2)
+    assert least < np.sqrt(np.mean(variances)) / np.std(values) < 1.2
 
 
 def test_weighted_means_of_billions_of_people():
