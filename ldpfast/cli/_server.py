@@ -134,17 +134,18 @@ def _add_database(parser: Any, optional_survey: bool = False, survey_note: str =
     )
 
 
-def _read_surveys(paths: Sequence[Path], rounds: Sequence[int] | None) -> tuple[list[Survey], list[str] | None]:
-    """Return the surveys of files, those of repeated surveys in open rounds, and the groups that the newest declares."""
+def _read_surveys(paths: Sequence[Path], rounds: Sequence[int] | None) -> tuple[list[Survey], dict[str, Any]]:
+    """Return the surveys of files, those of repeated surveys in open rounds, and what the newest declares for a server."""
     return _together(_parsed(paths, rounds))
 
 
-def _together(parsed: Mapping[Path, list[Survey]]) -> tuple[list[Survey], list[str] | None]:
-    """Return the surveys of the files of one series, and the groups that the newest declares."""
-    from ..survey._toml import groups_of
+def _together(parsed: Mapping[Path, list[Survey]]) -> tuple[list[Survey], dict[str, Any]]:
+    """Return the surveys of the files of one series, and what the newest declares for a server: groups, primary questions."""
+    from ..survey._toml import declared_of
 
     newest = max(parsed, key=lambda path: parsed[path][0].revision)
-    return [survey for members in parsed.values() for survey in members], groups_of(newest.read_text(encoding="utf-8"))
+    declared = declared_of(newest.read_text(encoding="utf-8"))
+    return [survey for members in parsed.values() for survey in members], declared
 
 
 def _parsed(paths: Sequence[Path], rounds: Sequence[int] | None) -> dict[Path, list[Survey]]:
@@ -172,7 +173,7 @@ class _Study(NamedTuple):
 
     name: str
     surveys: list[Survey]
-    groups: list[str] | None
+    declared: dict[str, Any]
     waves: list[int] | None
     url: str
 
@@ -183,8 +184,8 @@ def _studies(arguments: argparse.Namespace) -> list[_Study]:
     for path, members in _parsed(arguments.surveys, arguments.round).items():
         series.setdefault(members[0].series, {})[path] = members
     if len(series) == 1 or None in series:  # surveys without a name are versions of one, which the server checks
-        surveys, groups = _together({path: own for parsed in series.values() for path, own in parsed.items()})
-        return [_Study("", surveys, groups, arguments.wave, arguments.database)]
+        surveys, declared = _together({path: own for parsed in series.values() for path, own in parsed.items()})
+        return [_Study("", surveys, declared, arguments.wave, arguments.database)]
     if arguments.wave or arguments.round:
         raise ValueError(
             "--wave and --round must be left out for several series: give waves a calendar, and serve rounds alone"
@@ -220,7 +221,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             token_file = folder / TOKENS
             url = f"sqlite:///{folder}/reports.db"
-            studies = [_Study("", [_demo_survey()], ["north", "south"], DEMO_WAVES, url)]
+            studies = [_Study("", [_demo_survey()], {"groups": ["north", "south"]}, DEMO_WAVES, url)]
         else:
             if not arguments.surveys:
                 raise ValueError("SURVEY must be given")
@@ -234,7 +235,7 @@ def _serve(arguments: argparse.Namespace) -> int:
                     study.surveys,
                     study.url,
                     waves=study.waves,
-                    groups=study.groups,
+                    **study.declared,
                     tokens=tokens,
                     reads_need_token=arguments.socket is None,
                     origins=arguments.origin,
@@ -442,8 +443,8 @@ def _store(arguments: argparse.Namespace) -> Any:
     from ..server._server_plan import ServerPlan
     from ..server._store import Store
 
-    surveys, groups = _read_surveys(arguments.surveys, arguments.round)
-    return Store(ServerPlan.of(surveys, arguments.wave, groups), arguments.database, is_new=False)
+    surveys, declared = _read_surveys(arguments.surveys, arguments.round)
+    return Store(ServerPlan.of(surveys, arguments.wave, declared["groups"]), arguments.database, is_new=False)
 
 
 # The demo -------------------------------------------------------------------------------------------------------------

@@ -34,9 +34,9 @@ from ._access import COOKIE, Tokens, session_of
 from ._loss import sentences
 from ._receiver import LOG, Receiver, UnavailableError
 from ._requests import KnownHosts, Worker, body_of
-from ._results import AbandonedError, ResultCache, arrow_of, csv_of, texts_of, trend_plot
+from ._results import AbandonedError, Primary, ResultCache, arrow_of, csv_of, trend_plot
 from ._series_results import SeriesResults
-from ._server_plan import ServerPlan, SurveyOccasion
+from ._server_plan import ServerPlan, SurveyOccasion, checked_primary, texts_of
 from ._store import Store
 from ._wave_schedule import WaveSchedule
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
@@ -63,6 +63,7 @@ def create_app(
     *,
     waves: int | Sequence[int] | None = None,
     groups: Sequence[str] | None = None,
+    primary: Sequence[str] | None = None,
     tokens: Tokens | None = None,
     reads_need_token: bool = True,
     origins: Sequence[str] = (),
@@ -84,6 +85,9 @@ def create_app(
         a survey with a calendar, which opens and closes them.
     groups : sequence of str, optional
         Labels of groups, one of which comes with every report. They are public and not protected.
+    primary : sequence of str, optional
+        Names of the few questions that the study is about, chosen before there are reports. The page shows them first, and
+        comparisons correct for them among themselves (`survey.compare`).
     tokens : Tokens, optional
         Who may read and write. By default everybody may send reports, and one new token, ``app.state.tokens.read[0]``, reads.
         Other tokens may be put into ``app.state.tokens`` while the server runs.
@@ -106,7 +110,7 @@ def create_app(
     Raises
     ------
     TypeError, ValueError
-        If the surveys are not versions of one series; if waves, groups or `url` are not valid.
+        If the surveys are not versions of one series; if waves, groups, primary questions or `url` are not valid.
 
     Examples
     --------
@@ -123,6 +127,7 @@ def create_app(
     # requests has all its counts.
     now = math.floor(clock())
     plan = ServerPlan.of(surveys, waves, groups, now)
+    first = checked_primary(primary, plan.versions[-1])
     _check.flag("reads_need_token", reads_need_token)
     store = Store(plan, url)
     closed, received = store.closed_waves(), range(0) if plan.calendar is None else plan.calendar.received(now)
@@ -147,7 +152,7 @@ def create_app(
         shown = "shown, but not received" if one.occasion is not None else "neither shown nor counted without its file"
         LOG.warning("the server was not started with %s, which are %s", one.text(n), shown)
     schedule = None if plan.calendar is None else WaveSchedule(store, plan.calendar, clock)
-    server = _Server(store, reads_need_token, _check.flag("folds", folds), schedule)
+    server = _Server(store, reads_need_token, _check.flag("folds", folds), schedule, first)
     middleware = [Middleware(KnownHosts, allowed_hosts=list(hosts), www_redirect=False)]
     if origins:
         middleware.append(
@@ -185,8 +190,15 @@ def create_app(
 class _Server:
     """The handlers of all calls."""
 
-    def __init__(self, store: Store, reads_need_token: bool, folds: bool, schedule: WaveSchedule | None) -> None:
-        self.store, self._schedule = store, schedule
+    def __init__(
+        self,
+        store: Store,
+        reads_need_token: bool,
+        folds: bool,
+        schedule: WaveSchedule | None,
+        primary: tuple[str, ...],
+    ) -> None:
+        self.store, self._schedule, self._primary = store, schedule, primary
         self._reads_need_token, self._folds = reads_need_token, folds
         self._receiver: Receiver | None = None
         self._results = ResultCache(store)
@@ -349,7 +361,8 @@ class _Server:
     async def comparison(self, request: Request) -> Response:
         """Return the differences of groups or of waves as JSON."""
         by = _divided_by(request, "group", "wave")
-        reference, primary = request.query_params.get("reference"), request.query_params.getlist("primary")
+        reference = request.query_params.get("reference")
+        primary = Primary(tuple(request.query_params.getlist("primary")), self._primary)
 
         def rows(gone: threading.Event) -> list[dict[str, Any]]:
             compared = self._series(by) if by == "wave" else self._results.of(self._occasion(request))
@@ -377,7 +390,7 @@ class _Server:
         is_open = self.plan.occasions()
         asked = [one.survey for one in occasions if summary.n.get(one.fingerprint) or one.fingerprint in is_open]
         losses = sentences(asked, summary.unknown)
-        return _page.dashboard(shown, label, occasions, summary, len(waves) > 1, losses)
+        return _page.dashboard(shown, label, occasions, summary, len(waves) > 1, losses, self._primary)
 
     async def login(self, request: Request) -> Response:
         """Give the cookie of the page to whoever has a token."""

@@ -21,10 +21,12 @@ th, td { padding: .25rem .75rem .25rem 0; text-align: left; border-bottom: 1px s
 td.number, th.number { text-align: right; }
 img { max-width: max(100%, 54rem); height: auto; background: white; }
 nav a { display: inline-block; padding: .5rem .75rem .5rem 0; }
+summary { padding: .5rem 0; cursor: pointer; }
 form { margin-top: 2rem; } input, button { font: inherit; padding: .5rem; max-width: 100%; }
 :focus-visible { outline: 3px solid #36c; outline-offset: 2px; }
 .note { color: light-dark(#555, #aaa); }
 """
+LARGE = 40  # numbers of a question that is collapsed
 NUMBERS = ("estimate", "stderr", "low", "high", "n")
 
 
@@ -57,8 +59,9 @@ def dashboard(
     summary: Summary,
     has_trend: bool,
     losses: Sequence[str],
+    primary: Sequence[str] = (),
 ) -> str:
-    """Return the page with the answers to a survey, of all people or of one group."""
+    """Return the page with the answers to a survey, of all people or of one group; those to primary questions are first."""
     title = shown.occasion.survey.series or "Survey"
     parts = [f"<h1>{escape(title)}{_wave(shown.occasion)}</h1>", _choices(shown, label, occasions)]
     answers = shown.answers(label)
@@ -66,7 +69,7 @@ def dashboard(
         parts.append("<p>There are no reports yet.</p>")
     else:
         of = "" if label is None else f" of group {escape(label)}"
-        parts.append(f"<h2>Answers{of}</h2><div class=scroll>{_table(answers.columns)}</div>")
+        parts.append(f"<h2>Answers{of}</h2>{_answers(answers.columns, primary)}")
         parts += [f'<p role="alert">{escape(warning)}</p>' for warning in answers.warnings]
         parts.append("<p class=note>Estimates with standard errors and 95 % intervals, each for one number.</p>")
         if label is None:
@@ -110,6 +113,28 @@ def _choices(shown: Results, label: str | None, occasions: Sequence[SurveyOccasi
         if label is not None:
             links.append(f'<a href="?{_query(shown.occasion)}">all groups</a>')
     return f'<nav aria-label="Waves and groups">{" ".join(links)}</nav>' if links else ""
+
+
+def _answers(columns: Mapping[str, Sequence[Any]], primary: Sequence[str]) -> str:
+    """Return the table of the answers, primary questions first, and below it those of large questions, which are collapsed."""
+    places: dict[str, list[int]] = {}
+    for place, question in enumerate(columns["question"]):
+        places.setdefault(question, []).append(place)
+    first = {question: i for i, question in enumerate(primary)}
+    ordered = sorted(places, key=lambda question: first.get(question, len(first)))
+
+    def table(questions: Sequence[str]) -> str:
+        rows = [place for question in questions for place in places[question]]
+        shown = {name: [values[row] for row in rows] for name, values in columns.items()}
+        return f"<div class=scroll>{_table(shown)}</div>"
+
+    small = [question for question in ordered if len(places[question]) <= LARGE]
+    parts = [table(small)] if small else []
+    for question in ordered:
+        if len(places[question]) > LARGE:
+            title = f"{escape(question)}: {len(places[question])} numbers"
+            parts.append(f"<details><summary>{title}</summary>{table([question])}</details>")
+    return "".join(parts)
 
 
 def _table(columns: Mapping[str, Sequence[Any]]) -> str:

@@ -21,12 +21,25 @@ from .._extras import optional
 from .._table import answers_without_formulas
 from ..reports import Aggregator, Counted, recipe_of
 from ..results import SmallSampleWarning
-from ..survey import Survey, SurveyResult, compare
+from ..survey import SurveyResult, compare
 from ..survey._compare import answers_with_trends
 from ..survey._conclude import conclude
 from ..survey._survey_recipe import SurveyRecipe
 from ._server_plan import SurveyOccasion
 from ._store import Store
+
+
+@dataclass(frozen=True)
+class Primary:
+    """The primary questions of a comparison: those that are asked for, or else those of the study that all results have."""
+
+    asked: tuple[str, ...]
+    declared: tuple[str, ...]
+
+    def of(self, results: Mapping[str, SurveyResult]) -> tuple[str, ...]:
+        """Return the primary questions for a comparison of results."""
+        common = (name for name in self.declared if all(name in result for result in results.values()))
+        return self.asked or tuple(common)
 
 
 class AbandonedError(Exception):
@@ -166,7 +179,7 @@ class Results:
                 columns.setdefault("group", []).extend([label] * len(part.columns["n"]))
         return columns
 
-    def compared(self, reference: str | None, primary: Sequence[str], gone: Event) -> list[dict[str, Any]]:
+    def compared(self, reference: str | None, primary: Primary, gone: Event) -> list[dict[str, Any]]:
         """Return the differences of the groups that have reports as types for JSON.
 
         Raises
@@ -192,11 +205,6 @@ class Results:
         return self._plot
 
 
-def texts_of(survey: Survey) -> set[str]:
-    """Return the names of the questions that people answer with texts of their own."""
-    return {name for name, column in recipe_of(survey).declared.items() if column.encoding == "string"}
-
-
 def csv_of(columns: Mapping[str, Sequence[Any]], texts: set[str]) -> str:
     """Return a table of answers as CSV. Answers to the questions `texts` are escaped, so that no spreadsheet computes them."""
     shown = answers_without_formulas(columns, texts)
@@ -216,9 +224,7 @@ def arrow_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
     return out.getvalue()
 
 
-def compared(
-    results: Mapping[str, SurveyResult], reference: str | None, primary: Sequence[str]
-) -> list[dict[str, Any]]:
+def compared(results: Mapping[str, SurveyResult], reference: str | None, primary: Primary) -> list[dict[str, Any]]:
     """Return the rows of a comparison as types for JSON, without warnings about small numbers of reports, which are there.
 
     Raises
@@ -228,7 +234,7 @@ def compared(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        columns = compare(results, reference=reference, primary=primary).table.columns
+        columns = compare(results, reference=reference, primary=primary.of(results)).table.columns
     return [dict(zip(columns, map(_json_cell, row), strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from threading import Event
 from typing import Any
 
-from ._results import AbandonedError, ResultCache, Results, compared, texts_of
-from ._server_plan import SurveyOccasion
+from ._results import AbandonedError, Primary, ResultCache, Results, compared
+from ._server_plan import SurveyOccasion, texts_of
 
 
 class SeriesResults:
@@ -64,7 +64,7 @@ class SeriesResults:
                 columns.setdefault(name, []).extend(values)
         return columns
 
-    def compared(self, reference: str | None, primary: Sequence[str], gone: Event) -> list[dict[str, Any]]:
+    def compared(self, reference: str | None, primary: Primary, gone: Event) -> list[dict[str, Any]]:
         """Return the differences of waves as types for JSON, of the newest version of each, whose names are their numbers.
 
         Raises

@@ -216,6 +216,31 @@ def at_entry(version: Survey, entry: int | None) -> Survey | None:
     return version.in_wave(entry) if panel.open_ended or entry <= panel.waves else None
 
 
+def checked_primary(names: Any, survey: Survey) -> tuple[str, ...]:
+    """Return the names of primary questions of a survey, none for None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are not questions of the survey with declared answers.
+    """
+    if names is None:
+        return ()
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"primary must be a list of names of questions, got {type(names).__name__}")
+    listed, texts = tuple(names), texts_of(survey)
+    allowed = [name for name in survey.questions if name not in texts]
+    for name in listed:
+        if name not in allowed:
+            raise ValueError(f"primary must be questions with declared answers, {allowed}, got {name!r}")
+    return listed
+
+
+def texts_of(survey: Survey) -> set[str]:
+    """Return the names of the questions that people answer with texts of their own."""
+    return {name for name, column in recipe_of(survey).declared.items() if column.encoding == "string"}
+
+
 def _versions_of(surveys: Sequence[Survey]) -> list[Survey]:
     """Return the versions of surveys, ascending, after a check that none is there twice."""
     found: dict[int, Survey] = {}

@@ -15,7 +15,8 @@ from ._calendar import Calendar
 from ._questions import SurveyQuestion
 
 ROUNDS = ("round", "rounds")  # of a repeated survey
-GROUPS = "groups"  # labels that a server receives with reports; not part of the survey
+# What is no part of the survey: labels that a server receives with reports, and questions that a study is about.
+DECLARED = ("groups", "primary")
 CALENDAR = ("start", "every", "grace")
 OPTIONS = (
     "epsilon", "answers", "weights", "series", "waves", "turns", "open_ended", "revision", "wave", "calendar", "questions"
@@ -53,7 +54,7 @@ def parse(text: str, epsilon: float | None = None, *, repeated: bool = False) ->
     except RecursionError:
         raise ValueError("a survey must be TOML that is nested less deeply") from None
     data |= {} if epsilon is None else {"epsilon": epsilon}
-    _checked_groups(data.pop(GROUPS, None))
+    declared = {name: _checked_texts(name, data.pop(name, None)) for name in DECLARED}
     known = (*OPTIONS, *ROUNDS) if repeated else OPTIONS
     unknown, missing = sorted(set(data) - set(known)), sorted(set(ROUNDS) - set(data))
     if unknown:
@@ -66,6 +67,9 @@ def parse(text: str, epsilon: float | None = None, *, repeated: bool = False) ->
                 f"a survey must have an entry {name!r}: a {'number' if name == 'epsilon' else 'table of questions'}"
             )
     questions = {name: _question(name, entries) for name, entries in data["questions"].items()}
+    unasked = [name for name in declared["primary"] or () if name not in questions]
+    if unasked:
+        raise ValueError(f"primary must be names of questions of the survey, got {unasked[0]!r}")
     calendar = {"calendar": _calendar(data["calendar"])} if "calendar" in data else {}
     return {**data, "questions": questions, **calendar}
 
@@ -78,18 +82,19 @@ def has_rounds(text: str) -> bool:
         return False
 
 
-def groups_of(text: str) -> list[str] | None:
-    """Return the labels of groups that TOML declares for a server; None if there are none."""
-    return _checked_groups(tomllib.loads(text).get(GROUPS))
+def declared_of(text: str) -> dict[str, list[str] | None]:
+    """Return the labels of groups and the primary questions that TOML declares for a server; None for what it does not."""
+    data = tomllib.loads(text)
+    return {name: _checked_texts(name, data.get(name)) for name in DECLARED}
 
 
-def _checked_groups(groups: Any) -> list[str] | None:
-    if groups is None:
+def _checked_texts(name: str, values: Any) -> list[str] | None:
+    if values is None:
         return None
-    if not isinstance(groups, list) or not groups or not all(isinstance(label, str) and label for label in groups):
-        raise ValueError(f"groups must be a list of non-empty texts, got {groups!r}")
-    _check.labels("groups", groups)
-    return groups
+    if not isinstance(values, list) or not values or not all(isinstance(value, str) and value for value in values):
+        raise ValueError(f"{name} must be a list of non-empty texts, got {values!r}")
+    _check.labels(name, values)
+    return values
 
 
 def _calendar(entries: Any) -> Calendar:

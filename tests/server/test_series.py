@@ -9,9 +9,11 @@ import math
 import pyarrow as pa
 import pytest
 
+from ldpfast.cli import main
 from ldpfast.survey import Choice, Repeated, Survey, Text, YesNo, compare
 
 from ..support.cases import each
+from ..support.errors import raises
 from ..support.server import READER
 from .test_app import post, served
 
@@ -21,7 +23,7 @@ PEOPLE = 240
 
 
 def answered(wave, i):
-    return {"smokes": (i + wave) % 4 == 0, "work": ["office", "home", "both"][i % (wave + 1)]}
+    return {"smokes": (i + wave) % 4 == 0, "work": ["office", "home", "both"][i % min(wave + 1, 3)]}
 
 
 def sent(client, survey, wave, people=range(PEOPLE), group=None):
@@ -159,3 +161,61 @@ def test_reading_needs_a_token(three_waves):
         three_waves[0].get("/estimates?by=week", headers=READER).json()["error"]
         == "by must be one of group, wave, round"
     )
+
+
+# Primary questions ----------------------------------------------------------------------------------------------------
+
+
+def test_the_primary_questions_of_a_study_are_corrected_for_among_themselves(tmp_path):
+    """Those that a request names come before them, and a version that lacks one has the others."""
+    with served(tmp_path, SERIES, waves=[1, 2], primary=["work"]) as client:
+        counted = {str(wave): sent(client, SERIES, wave).estimate() for wave in (1, 2)}
+        same_rows(client.get("/comparison?by=wave", headers=READER).json()["rows"], compare(counted, primary=["work"]))
+        named = client.get("/comparison?by=wave&primary=smokes", headers=READER).json()["rows"]
+        same_rows(named, compare(counted, primary=["smokes"]))
+    later = SERIES.revise(add={"drinks": YesNo(optional=True)})
+    with served(tmp_path, [SERIES, later], waves=[2, 3], primary=["drinks", "work"]) as client:
+        counted["3"] = sent(client, later, 3).estimate()
+        same_rows(client.get("/comparison?by=wave", headers=READER).json()["rows"], compare(counted, primary=["work"]))
+
+
+def test_the_page_has_primary_questions_first_and_collapses_large_ones(tmp_path):
+    countries = [f"country {i}" for i in range(60)]
+    survey = Survey({**ASKED, "from": Choice(countries, optional=True)}, 4.0)
+    with served(tmp_path, survey, primary=["work"]) as client:
+        reports = [survey.client().report({"work": "home", "smokes": True, "from": "country 7"}) for _ in range(60)]
+        post(client, reports)
+        page = client.get("/", headers=READER).text
+    assert page.index(">work<") < page.index(">smokes<") < page.index("<details><summary>from: 61 numbers</summary>")
+    inside = page.partition("<details>")[2].partition("</details>")[0]
+    assert all(f">{country}<" in inside for country in countries)
+    assert ">smokes<" not in inside
+
+
+@each(
+    "primary, error, message",
+    [
+        ("work", TypeError, "primary must be a list of names of questions, got str"),
+        (["x"], ValueError, "primary must be questions with declared answers, ['smokes', 'work'], got 'x'"),
+        (["word"], ValueError, "primary must be questions with declared answers, ['smokes', 'work'], got 'word'"),
+    ],
+)
+def test_primary_questions_are_those_of_the_survey(tmp_path, primary, error, message):
+    survey = Survey({**ASKED, "word": Text(2, "ab", n=400, buckets=64, functions=4, optional=True)}, 12.0)
+    with raises(error, message):
+        served(tmp_path, survey, primary=primary)
+
+
+def test_files_declare_primary_questions(tmp_path):
+    text = 'primary = ["work"]\ngroups = ["a", "b"]\n' + SERIES.to_toml()
+    assert Survey.from_toml(text) == SERIES
+    path = tmp_path / "survey.toml"
+    path.write_text(text, encoding="utf-8")
+    assert main(["serve", str(path), "--wave", "1", "--check", "--database", f"sqlite:///{tmp_path}/a.db",
+                 "--token-file", str(tmp_path / "tokens")]) == 0  # fmt: skip
+    for wrong, message in (
+        ('primary = ["x"]\n', "primary must be names of questions of the survey, got 'x'"),
+        ("primary = []\n", "primary must be a list of non-empty texts, got []"),
+    ):
+        with raises(ValueError, message):
+            Survey.from_toml(wrong + SERIES.to_toml())
