@@ -72,7 +72,7 @@ def page_table(columns: dict[str, list[Any]], left: Container[str] | None = None
         Names of the columns that are aligned at the left; the default is those with texts only.
     note : str
     """
-    texts = {name: [*map(str, values)] for name, values in Table(columns)._shown_columns().items()}
+    texts = {name: [*map(str, values)] for name, values in Table(columns).to_texts().items()}
     if left is None:
         left = {name for name, values in columns.items() if all(isinstance(value, str) and value for value in values)}
     rows = max(map(len, texts.values()), default=0)

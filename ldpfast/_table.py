@@ -15,6 +15,9 @@ import numpy as np
 from ._extras import optional
 
 FORMULA = ("=", "+", "-", "@")  # first characters of a cell that spreadsheets compute
+ESTIMATED = frozenset(
+    ["estimate", "value", "share", "difference", "stderr", "low", "high"]
+)  # columns with a standard error
 MAX_ROWS = 60  # of a table in HTML; of a longer one, the first and the last rows are shown
 
 
@@ -79,7 +82,7 @@ class Table:
         return file.getvalue()
 
     def _texts(self) -> list[list[str]]:
-        return [[name, *values] for name, values in self._shown_columns().items()]
+        return [[name, *values] for name, values in self.to_texts().items()]
 
     def __repr__(self) -> str:
         columns = []
@@ -92,11 +95,24 @@ class Table:
     def _html(self, note: str = "") -> str:
         """Return the table as HTML, with a note below."""
         left = {name for name, values in self.columns.items() if any(isinstance(value, str) for value in values)}
-        return html_table(self._shown_columns(), left, note)
+        return html_table(self.to_texts(), left, note)
 
-    def _shown_columns(self) -> dict[str, list[str]]:
-        """Return the columns as texts."""
-        return {name: list(map(_shown, values)) for name, values in self.columns.items()}
+    def to_texts(self) -> dict[str, list[str]]:
+        """Return the columns as texts, as they are printed.
+
+        Numbers have four digits; estimates and their limits have two digits of the standard error of their row.
+        """
+        digits = [decimals(x) if isinstance(x, float) else None for x in self.columns.get("stderr", [])]
+
+        def texts(name: str, values: list[Any]) -> list[str]:
+            if not digits or name not in ESTIMATED:
+                return list(map(_shown, values))
+            pairs = zip(values, digits, strict=True)
+            return [
+                _shown(value) if d is None or not isinstance(value, float) else _fixed(value, d) for value, d in pairs
+            ]
+
+        return {name: texts(name, values) for name, values in self.columns.items()}
 
     def _repr_html_(self) -> str:
         return self._html()

@@ -215,3 +215,26 @@ def test_numbers_without_a_standard_error_are_shown():
     estimate = central.quantile(np.arange(500.0), 0.5, epsilon=1.0, lower=0, upper=1e6, rng=1)
     rows = Tables(estimate._repr_html_()).rows
     assert rows[1] == [f"{estimate.value:.6g}", "inf", "-inf", "inf"]
+
+
+def test_estimates_have_two_digits_of_their_standard_error():
+    table = survey.Table(
+        {
+            "name": ["a", "b", "c", "d"],
+            "estimate": [0.1, 45440.4, 0.0028, 1.0],
+            "stderr": [0.005942, 876.8, 0.0083, 0.0],
+            "low": [0.08844, 43696.2, 0.0, float("nan")],
+            "z": [16.829, 51.82, 0.337, 1.0],
+            "n": [9952, 7127, 3035, 1],
+        }
+    )
+    assert table.to_texts() == {
+        "name": ["a", "b", "c", "d"],
+        "estimate": ["0.1000", "45440", "0.0028", "1"],
+        "stderr": ["0.0059", "877", "0.0083", "0"],
+        "low": ["0.0884", "43696", "0.0000", "nan"],
+        "z": ["16.83", "51.82", "0.337", "1"],
+        "n": ["9952", "7127", "3035", "1"],
+    }
+    assert survey.Table({"estimate": [0.1]}).to_texts() == {"estimate": ["0.1"]}
+    assert repr(table).splitlines()[1] == "a       0.1000  0.0059  0.0884  16.83  9952"

@@ -72,11 +72,11 @@ class RegressionSummary:
         """
         head = [_latex(name) for name in self.table.columns]
         names, *numbers = self.table.columns.values()
-        kinds = list(self.table.columns)[1:]
-        rows = []
+        texts, rows = self.table.to_texts(), []
+        kinds = list(texts)[1:]
         for place, name in enumerate(names):
             cells = zip(kinds, (column[place] for column in numbers), strict=True)
-            rows.append([_latex(str(name)), *(_latex_number(value, kind == "pvalue") for kind, value in cells)])
+            rows.append([_latex(str(name)), *(_latex_number(kind, value, texts[kind][place]) for kind, value in cells)])
         lines = [" & ".join(row) + r" \\" for row in (head, *rows)]
         notes = [rf"\multicolumn{{{len(head)}}}{{l}}{{{_latex(note)}}} \\" for note in self.notes]
         begin, end = rf"\begin{{tabular}}{{l{'r' * len(numbers)}}}", r"\end{tabular}"
@@ -98,11 +98,11 @@ def _latex(text: str) -> str:
     return "".join(LATEX.get(character, character) for character in text)
 
 
-def _latex_number(value: float, is_pvalue: bool) -> str:
-    """Return a number for LaTeX."""
-    if is_pvalue and value < LEAST_PVALUE:
+def _latex_number(kind: str, value: float, text: str) -> str:
+    """Return a number of a column for LaTeX, from its text."""
+    if kind == "pvalue" and value < LEAST_PVALUE:
         return f"$<{LEAST_PVALUE:.4f}$"
     if not math.isfinite(value):
         return "--" if math.isnan(value) else rf"${'-' * (value < 0)}\infty$"
-    digits, _, power = f"{value:.4g}".partition("e")
+    digits, _, power = text.partition("e")
     return rf"${digits} \times 10^{{{int(power)}}}$" if power else f"${digits}$"

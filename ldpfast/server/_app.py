@@ -198,7 +198,8 @@ class _Server:
         schedule: WaveSchedule | None,
         primary: tuple[str, ...],
     ) -> None:
-        self.store, self._schedule, self._primary = store, schedule, primary
+        self.store, self._schedule = store, schedule
+        self._primary = primary
         self._reads_need_token, self._folds = reads_need_token, folds
         self._receiver: Receiver | None = None
         self._results = ResultCache(store)
