@@ -25,9 +25,9 @@ GUIDES = {
     survey: ["survey", "collecting", "panels"],
 }
 BY_SECTION = ["guide", "privacy", "central", "designs", "survey", "collecting"]
-# Run by test_documentation.py in tests/bounds and tests/server, mechanisms/test_custom.py, engines/test_scale_out.py and
-# federated/test_federated_page.py.
-ELSEWHERE = ["bounds", "custom_mechanism", "federated", "scale_out", "server"]
+# Run by test_documentation.py in tests/bounds, tests/clients and tests/server, mechanisms/test_custom.py,
+# engines/test_scale_out.py and federated/test_federated_page.py.
+ELSEWHERE = ["bounds", "clients", "custom_mechanism", "federated", "scale_out", "server"]
 SECTIONS = {
     f"{page}: {section.partition(chr(10))[0]}": printed_blocks(section)
     for page in BY_SECTION
