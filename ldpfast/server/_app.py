@@ -9,7 +9,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qs
@@ -31,12 +31,13 @@ from ..survey import Survey
 from ..survey._calendar import moment_text
 from . import _page
 from ._access import COOKIE, Tokens, session_of
+from ._alerts import AlertRules, AlertWatch
 from ._loss import sentences
 from ._receiver import LOG, Receiver, UnavailableError
 from ._requests import KnownHosts, Worker, body_of
 from ._results import AbandonedError, Primary, ResultCache, arrow_of, csv_of, trend_plot
 from ._series_results import SeriesResults
-from ._server_plan import ServerPlan, SurveyOccasion, checked_primary, texts_of
+from ._server_plan import ServerPlan, SurveyOccasion, checked_questions, texts_of
 from ._store import Store
 from ._wave_schedule import WaveSchedule
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
@@ -64,6 +65,7 @@ def create_app(
     waves: int | Sequence[int] | None = None,
     groups: Sequence[str] | None = None,
     primary: Sequence[str] | None = None,
+    alerts: Mapping[str, Any] | None = None,
     tokens: Tokens | None = None,
     reads_need_token: bool = True,
     origins: Sequence[str] = (),
@@ -88,6 +90,10 @@ def create_app(
     primary : sequence of str, optional
         Names of the few questions that the study is about, chosen before there are reports. The page shows them first, and
         comparisons correct for them among themselves (`survey.compare`).
+    alerts : mapping, optional
+        For a survey with a calendar, in whose waves different people answer: each closed wave is compared with those before.
+        Entries: "questions" (by default the primary ones), "false_alarms" (largest probability of an alert in any wave if
+        nothing changes, 0.05 by default) and "webhook", an address that gets each alert as JSON.
     tokens : Tokens, optional
         Who may read and write. By default everybody may send reports, and one new token, ``app.state.tokens.read[0]``, reads.
         Other tokens may be put into ``app.state.tokens`` while the server runs.
@@ -110,7 +116,8 @@ def create_app(
     Raises
     ------
     TypeError, ValueError
-        If the surveys are not versions of one series; if waves, groups, primary questions or `url` are not valid.
+        If the surveys are not versions of one series; if waves, groups, primary questions, alerts or `url` are not
+        valid.
 
     Examples
     --------
@@ -127,7 +134,8 @@ def create_app(
     # requests has all its counts.
     now = math.floor(clock())
     plan = ServerPlan.of(surveys, waves, groups, now)
-    first = checked_primary(primary, plan.versions[-1])
+    first = checked_questions("primary", primary, plan.versions[-1])
+    rules = AlertRules.of(alerts, first, plan.versions[-1])
     _check.flag("reads_need_token", reads_need_token)
     store = Store(plan, url)
     closed, received = store.closed_waves(), range(0) if plan.calendar is None else plan.calendar.received(now)
@@ -151,8 +159,10 @@ def create_app(
     for one, n in store.summary().others.items():
         shown = "shown, but not received" if one.occasion is not None else "neither shown nor counted without its file"
         LOG.warning("the server was not started with %s, which are %s", one.text(n), shown)
-    schedule = None if plan.calendar is None else WaveSchedule(store, plan.calendar, clock)
-    server = _Server(store, reads_need_token, _check.flag("folds", folds), schedule, first)
+    watch = None if rules is None else AlertWatch(store, rules)
+    tell = None if watch is None else watch.closed
+    schedule = None if plan.calendar is None else WaveSchedule(store, plan.calendar, clock, tell)
+    server = _Server(store, reads_need_token, _check.flag("folds", folds), schedule, first, watch)
     middleware = [Middleware(KnownHosts, allowed_hosts=list(hosts), www_redirect=False)]
     if origins:
         middleware.append(
@@ -184,6 +194,7 @@ def create_app(
     app.router.redirect_slashes = False
     app.state.tokens, app.state.store = tokens or Tokens.fresh(), store
     app.state.schedule, app.state.health = schedule, server.health
+    app.state.watch = watch
     return app
 
 
@@ -197,9 +208,10 @@ class _Server:
         folds: bool,
         schedule: WaveSchedule | None,
         primary: tuple[str, ...],
+        watch: AlertWatch | None,
     ) -> None:
         self.store, self._schedule = store, schedule
-        self._primary = primary
+        self._primary, self._watch = primary, watch
         self._reads_need_token, self._folds = reads_need_token, folds
         self._receiver: Receiver | None = None
         self._results = ResultCache(store)
@@ -213,6 +225,7 @@ class _Server:
         self._busy = Counter("ldpfast_unavailable", "Requests that were not stored", registry=self._registry)
         self._waiting = Gauge("ldpfast_waiting_reports", "Reports that wait for the disk", registry=self._registry)
         self._unfolded = Gauge("ldpfast_unfolded_messages", "Messages that are not folded yet", registry=self._registry)
+        self._alerted = Gauge("ldpfast_alerts", "Answers that changed in the last closed wave", registry=self._registry)
         self._stored = Gauge("ldpfast_stored_reports", "Reports of all surveys", registry=self._registry)
 
     @asynccontextmanager
@@ -225,6 +238,8 @@ class _Server:
             yield
         finally:
             await run_in_threadpool(self._receiver.close)
+            if self._watch is not None:
+                await run_in_threadpool(self._watch.close)
             await run_in_threadpool(self._worker.close)
             self.store.close()
 
@@ -391,7 +406,11 @@ class _Server:
         is_open = self.plan.occasions()
         asked = [one.survey for one in occasions if summary.n.get(one.fingerprint) or one.fingerprint in is_open]
         losses = sentences(asked, summary.unknown)
-        return _page.dashboard(shown, label, occasions, summary, len(waves) > 1, losses, self._primary)
+        return _page.dashboard(shown, label, occasions, summary, len(waves) > 1, losses, self._primary, self._alerts())
+
+    def _alerts(self) -> list[str]:
+        """Return the alerts of the last closed wave in words."""
+        return [] if self._watch is None else [alert.text() for alert in self._watch.current]
 
     async def login(self, request: Request) -> Response:
         """Give the cookie of the page to whoever has a token."""
@@ -438,6 +457,7 @@ class _Server:
         summary = await run_in_threadpool(self.store.summary)
         self._unfolded.set(summary.pending)
         self._stored.set(sum(summary.n.values()) + summary.unknown)
+        self._alerted.set(len(self._alerts()))
         self._waiting.set(0 if self._receiver is None else self._receiver.waiting)
         return Response(generate_latest(self._registry), headers={**HEADERS, "content-type": CONTENT_TYPE_LATEST})
 

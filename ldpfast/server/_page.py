@@ -60,10 +60,12 @@ def dashboard(
     has_trend: bool,
     losses: Sequence[str],
     primary: Sequence[str] = (),
+    alerts: Sequence[str] = (),
 ) -> str:
     """Return the page with the answers to a survey, of all people or of one group; those to primary questions are first."""
     title = shown.occasion.survey.series or "Survey"
     parts = [f"<h1>{escape(title)}{_wave(shown.occasion)}</h1>", _choices(shown, label, occasions)]
+    parts += [f'<p role="alert">{escape(alert)}</p>' for alert in alerts]
     answers = shown.answers(label)
     if answers is None:
         parts.append("<p>There are no reports yet.</p>")

@@ -216,8 +216,8 @@ def at_entry(version: Survey, entry: int | None) -> Survey | None:
     return version.in_wave(entry) if panel.open_ended or entry <= panel.waves else None
 
 
-def checked_primary(names: Any, survey: Survey) -> tuple[str, ...]:
-    """Return the names of primary questions of a survey, none for None.
+def checked_questions(argument: str, names: Any, survey: Survey) -> tuple[str, ...]:
+    """Return the names of questions of a survey, none for None; `argument` is for error messages.
 
     Raises
     ------
@@ -227,12 +227,12 @@ def checked_primary(names: Any, survey: Survey) -> tuple[str, ...]:
     if names is None:
         return ()
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise TypeError(f"primary must be a list of names of questions, got {type(names).__name__}")
+        raise TypeError(f"{argument} must be a list of names of questions, got {type(names).__name__}")
     listed, texts = tuple(names), texts_of(survey)
     allowed = [name for name in survey.questions if name not in texts]
     for name in listed:
         if name not in allowed:
-            raise ValueError(f"primary must be questions with declared answers, {allowed}, got {name!r}")
+            raise ValueError(f"{argument} must be questions with declared answers, {allowed}, got {name!r}")
     return listed
 
 

@@ -342,17 +342,17 @@ class Store:
             closed = self._closed(connection, {*of_plan.values()})
         return sorted((one for one, number in of_plan.items() if number in closed), key=_order)
 
-    def waves_to_close(self, last: int) -> list[int]:
-        """Return the waves of the series up to one that are not closed for good, ascending.
+    def waves_to_close(self, last: int) -> dict[int, bool]:
+        """Return the waves of the series up to one that are not closed for good, ascending, with False.
 
-        The last one that is closed is among them, because that can have been interrupted.
+        The last one that is closed is among them, with True, because that can have been interrupted.
         """
         series = recipe_of(self.plan.versions[0]).series
         with self.read() as connection:
             rows = connection.execute(sa.select(occasions.c.key, occasions.c.wave).where(occasions.c.closed)).all()
         closed = {wave for key, wave in rows if wave and bytes(key) == key_of(series, wave) and wave <= last}
         newest = max(closed, default=0)
-        return [wave for wave in range(1, last + 1) if wave not in closed or wave == newest]
+        return {wave: wave in closed for wave in range(1, last + 1) if wave not in closed or wave == newest}
 
     def close_waves(self, waves: Sequence[int] | None = None) -> tuple[int, int]:
         """Close waves for good, by default those of the plan: count their messages, and forget their ids.

@@ -28,11 +28,19 @@ class WaveSchedule:
     calendar : Calendar
     clock : callable
         Returns the seconds since the epoch.
+    closed : callable, optional
+        Is told the waves that have just been closed, and the last one that is over.
     """
 
-    def __init__(self, store: Store, calendar: Calendar, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        calendar: Calendar,
+        clock: Callable[[], float],
+        closed: Callable[[list[int], int], object] | None = None,
+    ) -> None:
         self._store, self._calendar = store, calendar
-        self._clock = clock
+        self._clock, self._tell = clock, closed
         self._lock = threading.Lock()
         self._closed = 0  # the last wave that was closed, with all before it
         self._failure = ""
@@ -77,9 +85,12 @@ class WaveSchedule:
         over = self._calendar.received(self.now()).start - 1
         if over <= self._closed:
             return
-        for wave in self._store.waves_to_close(over):
+        waves = self._store.waves_to_close(over)
+        for wave in waves:
             folded, forgotten = self._store.close_waves([wave])
             text = "closed wave %d of %s: %d messages were folded, %d ids were forgotten"
             LOG.info(text, wave, self._series, folded, forgotten)
         self._store.open(self._store.plan)  # which now has what was closed
         self._closed = over
+        if self._tell is not None:
+            self._tell([wave for wave, was_closed in waves.items() if not was_closed], over)

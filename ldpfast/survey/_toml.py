@@ -15,8 +15,9 @@ from ._calendar import Calendar
 from ._questions import SurveyQuestion
 
 ROUNDS = ("round", "rounds")  # of a repeated survey
-# What is no part of the survey: labels that a server receives with reports, and questions that a study is about.
-DECLARED = ("groups", "primary")
+# What is no part of the survey: labels that a server receives with reports, questions that a study is about, and a table of
+# what a server watches.
+DECLARED, ALERTS = ("groups", "primary"), "alerts"
 CALENDAR = ("start", "every", "grace")
 OPTIONS = (
     "epsilon", "answers", "weights", "series", "waves", "turns", "open_ended", "revision", "wave", "calendar", "questions"
@@ -55,6 +56,7 @@ def parse(text: str, epsilon: float | None = None, *, repeated: bool = False) ->
         raise ValueError("a survey must be TOML that is nested less deeply") from None
     data |= {} if epsilon is None else {"epsilon": epsilon}
     declared = {name: _checked_texts(name, data.pop(name, None)) for name in DECLARED}
+    _checked_alerts(data.pop(ALERTS, None))
     known = (*OPTIONS, *ROUNDS) if repeated else OPTIONS
     unknown, missing = sorted(set(data) - set(known)), sorted(set(ROUNDS) - set(data))
     if unknown:
@@ -82,10 +84,17 @@ def has_rounds(text: str) -> bool:
         return False
 
 
-def declared_of(text: str) -> dict[str, list[str] | None]:
-    """Return the labels of groups and the primary questions that TOML declares for a server; None for what it does not."""
+def declared_of(text: str) -> dict[str, Any]:
+    """Return the groups, primary questions and alerts that TOML declares for a server; None for what it does not."""
     data = tomllib.loads(text)
-    return {name: _checked_texts(name, data.get(name)) for name in DECLARED}
+    declared = {name: _checked_texts(name, data.get(name)) for name in DECLARED}
+    return {**declared, ALERTS: _checked_alerts(data.get(ALERTS))}
+
+
+def _checked_alerts(alerts: Any) -> dict[str, Any] | None:
+    if alerts is not None and not isinstance(alerts, dict):
+        raise ValueError(f"alerts must be a table, got {alerts!r}")
+    return alerts
 
 
 def _checked_texts(name: str, values: Any) -> list[str] | None:

@@ -1,6 +1,7 @@
 """Private modules of the server, for tests of their parts."""
 
 from ldpfast.server import _access as access
+from ldpfast.server import _alerts as alerts
 from ldpfast.server import _exports as exports
 from ldpfast.server import _loss as loss
 from ldpfast.server import _mounted
@@ -22,6 +23,7 @@ __all__ = [
     "SurveyOccasion",
     "UnavailableError",
     "access",
+    "alerts",
     "exported_messages",
     "exported_state",
     "exports",

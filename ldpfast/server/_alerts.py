@@ -1,0 +1,213 @@
+"""Alerts: answers in a closed wave that differ from those of the waves before, with few false alarms over all waves."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import urllib.request
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .. import _check
+from ..reports import Aggregator
+from ..survey import Survey, SurveyResult, compare, pool
+from ._server_plan import checked_questions
+from ._store import Store
+
+LOG = logging.getLogger("uvicorn.error")
+KEYS = ("questions", "false_alarms", "webhook")
+FALSE_ALARMS = 0.05
+WEBHOOK_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class AlertRules:
+    """What is watched.
+
+    Attributes
+    ----------
+    questions : tuple of str
+    false_alarms : float
+        Largest probability of an alert in any wave, if no answer ever changes.
+    webhook : str or None
+        Address that gets each alert as JSON.
+    """
+
+    questions: tuple[str, ...]
+    false_alarms: float
+    webhook: str | None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None, primary: Sequence[str], survey: Survey) -> AlertRules | None:
+        """Return the rules for a survey, after a check; None for None. By default the primary questions are watched.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the survey has no calendar, or the same people answer in several waves; if an entry is not valid.
+        """
+        if given is None:
+            return None
+        if not isinstance(given, Mapping):
+            raise TypeError(f"alerts must be a mapping, got {type(given).__name__}")
+        _check.keywords("alerts", given, KEYS)
+        if survey.calendar is None or survey.turns > 1:
+            raise ValueError("alerts need a survey with a calendar, in whose waves different people answer")
+        questions = checked_questions("questions of alerts", given.get("questions", primary), survey)
+        if not questions:
+            raise ValueError("alerts must have questions, unless there are primary ones")
+        false_alarms = _check.probability("false_alarms", given.get("false_alarms", FALSE_ALARMS))
+        webhook = given.get("webhook")
+        if webhook is not None and not (isinstance(webhook, str) and webhook.startswith(("https://", "http://"))):
+            raise ValueError(f"webhook must be an address that begins with https:// or http://, got {webhook!r}")
+        return cls(questions, false_alarms, webhook)
+
+
+@dataclass(frozen=True)
+class Alert:
+    """An answer that changed: the difference of a wave from the waves before, with its limits."""
+
+    wave: int
+    question: str
+    answer: str
+    difference: float
+    low: float
+    high: float
+
+    def text(self) -> str:
+        """Return the alert in words."""
+        answer = f" ({self.answer})" if self.answer else ""
+        return (
+            f"wave {self.wave}: {self.question}{answer} changed by {self.difference:.3g} from the waves before "
+            f"({self.low:.3g} to {self.high:.3g})"
+        )
+
+
+def alerts_of(counted: Mapping[int, Aggregator], rules: AlertRules, waves: int | None) -> list[Alert]:
+    """Return the alerts of all waves.
+
+    Each wave is compared with all waves before it since the last alert of the question together. The probability of a false
+    alarm is divided among the comparisons: equally, if the number of waves is known, otherwise as 1/k^2 for the k-th one.
+
+    Parameters
+    ----------
+    counted : mapping
+        Counted reports by the number of the wave.
+    rules : AlertRules
+    waves : int or None
+        Number of waves of the series; None if it goes on.
+    """
+    pooled: dict[tuple[int, ...], SurveyResult] = {}
+    before: dict[str, list[int]] = {}
+    found = []
+    for place, wave in enumerate(sorted(counted)):
+        part = 6 / (math.pi * max(place, 1)) ** 2 if waves is None else 1 / max(waves - 1, 1)
+        level, now = rules.false_alarms * part / len(rules.questions), counted[wave].estimate()
+        for question in rules.questions:
+            earlier = tuple(before.get(question, ()))
+            if earlier not in pooled and earlier:
+                pooled[earlier] = pool([counted[number] for number in earlier])
+            if question not in now:
+                continue
+            if not earlier or question not in pooled[earlier]:
+                before[question] = [wave]
+                continue
+            changed = _changed(wave, question, pooled[earlier], now, level)
+            found += changed
+            before[question] = [wave] if changed else [*earlier, wave]
+    return found
+
+
+def _changed(wave: int, question: str, before: SurveyResult, now: SurveyResult, level: float) -> list[Alert]:
+    """Return the answers to a question that differ at a level for all of them together."""
+    table = compare(
+        {"before": {question: before[question]}, "now": {question: now[question]}}, confidence=1 - level
+    ).table
+    rows = zip(*(table[name] for name in ("answer", "difference", "low", "high", "adjusted")), strict=True)
+    return [
+        Alert(wave, question, answer, difference, low, high)
+        for answer, difference, low, high, adjusted in rows
+        if adjusted <= level
+    ]
+
+
+class AlertWatch:
+    """Looks for alerts when waves are closed, in a thread of its own.
+
+    Parameters
+    ----------
+    store : Store
+    rules : AlertRules
+    post : callable, optional
+        Sends an alert to an address.
+
+    Attributes
+    ----------
+    current : tuple of Alert
+        Those of the last closed wave.
+    """
+
+    def __init__(self, store: Store, rules: AlertRules, post: Callable[[str, Alert], None] | None = None) -> None:
+        self._store, self._rules = store, rules
+        self._post = post or post_json
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="alerts")
+        self.current: tuple[Alert, ...] = ()
+
+    def closed(self, waves: Sequence[int], last: int) -> Future[None]:
+        """Look at all waves up to the last closed one; what is found in those that have just been closed is told."""
+        return self._thread.submit(self._look, list(waves), last)
+
+    def wait(self) -> None:
+        """Wait until what was begun is done."""
+        self._thread.submit(int).result()
+
+    def close(self) -> None:
+        """Finish what was begun."""
+        self._thread.shutdown()
+
+    def _look(self, waves: list[int], last: int) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = alerts_of(self._counted(last), self._rules, self._store.plan.versions[0].waves)
+        except Exception:
+            LOG.exception("alerts could not be computed")
+            return
+        self.current = tuple(alert for alert in found if alert.wave == last)
+        for alert in found:
+            if alert.wave in waves:
+                LOG.warning("alert: %s", alert.text())
+                self._send(alert)
+
+    def _counted(self, last: int) -> dict[int, Aggregator]:
+        """Return the counted reports of each wave, to its newest version that has some."""
+        n = self._store.summary().n
+        found = {}
+        for occasion in self._store.occasions():
+            number = occasion.number
+            if number is not None and number <= last and n.get(occasion.fingerprint):
+                whole = occasion.survey.aggregator()
+                for part in self._store.counts(occasion.fingerprint).values():
+                    whole.merge(part)
+                found[number] = whole
+        return found
+
+    def _send(self, alert: Alert) -> None:
+        if self._rules.webhook is None:
+            return
+        try:
+            self._post(self._rules.webhook, alert)
+        except Exception as error:
+            LOG.error("an alert could not be sent to %s: %s", self._rules.webhook, error)
+
+
+def post_json(address: str, alert: Alert) -> None:
+    """Send an alert as JSON."""
+    data = json.dumps({"text": alert.text(), **asdict(alert)}).encode()
+    request = urllib.request.Request(address, data, {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=WEBHOOK_SECONDS):
+        pass
