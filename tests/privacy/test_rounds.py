@@ -75,6 +75,7 @@ def test_hundred_rounds_equal_the_table(mechanism, n, expected):
     assert round(compose_rounds(mechanism, 100, n=n, delta=1e-6).epsilon, 2) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "epsilon, n, expected", [(4.0, 10_000, (4.42, 0.375, 0.0319)), (8.0, 1_000, (322.6, 36.1, 3.66))]
 )
