@@ -6,6 +6,7 @@ import doctest
 import itertools
 import json
 import os
+import sys
 import threading
 import warnings
 
@@ -19,6 +20,7 @@ from ldpfast.mechanisms import Layers
 from ldpfast.privacy import Guarantee, composition_epsilon
 
 with warnings.catch_warnings(action="default"):  # of the framework
+    import ray
     from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
     from flwr.clientapp import ClientApp
     from flwr.serverapp import ServerApp
@@ -504,8 +506,10 @@ def test_the_examples_of_the_docstrings_run():
     assert result.failed == 0
 
 
-def test_a_simulation_learns_and_stops_at_the_budget(capfd):
+def test_a_simulation_learns_and_stops_at_the_budget(capfd, tmp_path, monkeypatch):
     """With Ray: clients in other processes, messages in bytes, and contexts that Flower keeps between the rounds."""
+    monkeypatch.chdir(tmp_path)  # where Ray looks for modules first: the package is the installed one
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     target = {"weight": np.full((2, 5), 0.3, np.float32), "bias": np.full(5, -0.3)}
     found = {}
 
