@@ -158,6 +158,7 @@ def test_a_grid_dominates_its_curve():
             assert found <= exact + 0.02
 
 
+@pytest.mark.long
 def test_rounds_and_other_releases_compose():
     rounds = compose_rounds(ldp.Warner(1.0), 10, n=10_000, delta=1e-8)
     total = compose(rounds, Guarantee("pure", 0.5), Guarantee("local", 0.25))

@@ -724,6 +724,7 @@ def test_pooled_answers_count_every_person_once(answers):
 # Groups ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SURVEYS)
 @pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
 def test_the_table_of_groups_is_that_of_each_group(name):

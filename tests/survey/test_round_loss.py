@@ -69,6 +69,7 @@ def test_one_change_costs_half_of_the_rounds():
     assert many[1] - many[0] == pytest.approx(32, abs=0.1)
 
 
+@pytest.mark.long
 def test_losses_grow_with_rounds_and_changes_and_never_exceed_the_second_responses():
     for question in (YesNo(), Choice(5), Mean(0, 1)):
         repeated = Repeated(question, permanent=3.0, round=1.0, rounds=300)

@@ -109,6 +109,7 @@ def test_everyone_answers_the_declared_number_of_questions(name):
     assert set(answers) == {survey.answers}
 
 
+@pytest.mark.long
 def test_questions_are_asked_with_their_weights():
     survey, n = SURVEYS["weights"], 40 * ROWS
     table = survey.privatize(people(n), rng=3)
@@ -218,6 +219,7 @@ def equal_shares(survey: Survey) -> dict:
     }
 
 
+@pytest.mark.long
 def test_the_plan_predicts_the_standard_errors():
     survey, n = SURVEYS["optional"], 30 * ROWS
     plan = survey.plan(n, shares=equal_shares(survey))
