@@ -95,20 +95,28 @@ class SurveyComparison:
         return Table({**table, "primary": are_primary.tolist()} if self.primary else table)
 
     @cached_property
+    def _joined(self) -> Joined:
+        return Joined(list(self.differences.values()))
+
+    @cached_property
     def _limits(self) -> dict[tuple[str, Hashable, Hashable], tuple[Any, Any]]:
         """The limits of all differences, cut at the ends of their ranges."""
-        limits: dict[tuple[str, Hashable, Hashable], tuple[Any, Any]] = {}
-        for family in (self.differences, {key: one for key, one in self.differences.items() if key[0] in self.primary}):
-            if family:
-                tail = (1 - self.confidence) / 2 / sum(np.size(found.value) for found in family.values())
-                ends = Joined(list(family.values())).limits(tail)
-                limits |= {key: one._bounds(end) for (key, one), end in zip(family.items(), ends, strict=True)}
-        return limits
+        limits = self._limits_of(self.differences, self._joined)
+        first = {key: found for key, found in self.differences.items() if key[0] in self.primary}
+        return limits | self._limits_of(first, Joined(list(first.values()))) if first else limits
+
+    def _limits_of(
+        self, family: Mapping[tuple[str, Hashable, Hashable], LabeledEstimate], joined: Joined
+    ) -> dict[tuple[str, Hashable, Hashable], tuple[Any, Any]]:
+        """Return the limits of some differences, which hold for all of their numbers at once."""
+        tail = (1 - self.confidence) / 2 / sum(np.size(found.value) for found in family.values())
+        ends = zip(family.items(), joined.limits(tail), strict=True)
+        return {key: found._bounds(limits) for (key, found), limits in ends}
 
     @cached_property
     def _pvalues(self) -> dict[tuple[str, Hashable, Hashable], Floats]:
         """The p-values of all differences."""
-        return dict(zip(self.differences, Joined(list(self.differences.values())).two_sided(), strict=True))
+        return dict(zip(self.differences, self._joined.two_sided(), strict=True))
 
     def to_frame(self) -> Any:
         """Return `table` as a pandas DataFrame.
