@@ -190,10 +190,7 @@ class AlertWatch:
         for occasion in self._store.occasions():
             number = occasion.number
             if number is not None and number <= last and n.get(occasion.fingerprint):
-                whole = occasion.survey.aggregator()
-                for part in self._store.counts(occasion.fingerprint).values():
-                    whole.merge(part)
-                found[number] = whole
+                found[number] = occasion.counted(self._store.counts(occasion.fingerprint).values())
         return found
 
     def _send(self, alert: Alert) -> None:

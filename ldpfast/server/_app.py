@@ -35,7 +35,7 @@ from ._alerts import AlertRules, AlertWatch
 from ._loss import sentences
 from ._receiver import LOG, Receiver, UnavailableError
 from ._requests import KnownHosts, Worker, body_of
-from ._results import AbandonedError, Primary, ResultCache, arrow_of, csv_of, trend_plot
+from ._results import Primary, ResultCache, arrow_of, csv_of, trend_plot
 from ._series_results import SeriesResults
 from ._server_plan import ServerPlan, SurveyOccasion, checked_questions, texts_of
 from ._store import Store
@@ -440,15 +440,9 @@ class _Server:
         return _picture(await self._worker.compute(request, self._trend))
 
     def _trend(self, gone: threading.Event) -> bytes | None:
-        found = {}
-        for occasion in self.store.occasions():
-            if gone.is_set():
-                raise AbandonedError
-            result = self._results.of(occasion).result()
-            self._results.release()  # the counts of all waves together can be large
-            if result is not None:
-                found[occasion.title] = result  # the newest version of a wave or round
-        return trend_plot(found)
+        newest = SeriesResults(self._results, self.store.occasions()).newest(gone)
+        found = {results.occasion.title: results.result() for results in newest}
+        return trend_plot({title: result for title, result in found.items() if result is not None})
 
     # Operators --------------------------------------------------------------------------------------------------------
 

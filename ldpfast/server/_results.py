@@ -114,10 +114,7 @@ class Results:
     def result(self) -> SurveyResult | None:
         """Return the answers of all people; None if there are no reports."""
         if self._whole is None and self.n:
-            whole = self.occasion.survey.aggregator()
-            for aggregator in self._loaded().values():
-                whole.merge(aggregator)
-            self._whole, noted = _estimate(whole)
+            self._whole, noted = _estimate(self.occasion.counted(self._loaded().values()))
             self._whole_answers = _answers_of(self._whole, noted)
         return self._whole
 

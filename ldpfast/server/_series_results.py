@@ -11,13 +11,13 @@ from ._server_plan import SurveyOccasion, texts_of
 
 
 class SeriesResults:
-    """The answers of all people in all waves or rounds that have reports, also of several versions.
+    """The answers of all people in all waves or rounds, also of several versions.
 
     Parameters
     ----------
     cache : ResultCache
     occasions : sequence of SurveyOccasion
-        Those that have reports, with waves or rounds, ascending.
+        Ascending. For tables, those that have reports, with waves or rounds.
     """
 
     def __init__(self, cache: ResultCache, occasions: Sequence[SurveyOccasion]) -> None:
@@ -45,6 +45,10 @@ class SeriesResults:
             self._cache.release()  # the counts of all waves together can be large
             found.append(results)
         return found
+
+    def newest(self, gone: Event) -> list[Results]:
+        """Return the results of the newest version with reports of each wave or round; `AbandonedError` as above."""
+        return list({results.occasion.entry: results for results in self._each(gone) if results.n}.values())
 
     def to_dict(self, gone: Event) -> list[dict[str, Any]]:
         """Return everything as types for JSON, one entry for each version of each wave or round."""
@@ -75,5 +79,5 @@ class SeriesResults:
         survey = self._occasions[-1].survey
         if self._occasions[-1].unit != "wave" or survey.turns > 1:
             raise ValueError("the same people answer in several of them, so that their differences have other errors")
-        newest = {str(results.occasion.number): results.result() for results in self._each(gone)}
-        return compared({name: result for name, result in newest.items() if result is not None}, reference, primary)
+        found = {str(results.occasion.number): results.result() for results in self.newest(gone)}
+        return compared({name: result for name, result in found.items() if result is not None}, reference, primary)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from .. import _check
-from ..reports import recipe_of
+from ..reports import Aggregator, recipe_of
 from ..survey import Calendar, Survey, SurveyRound
 from ..survey._client_table import check_optional
 from ..survey._panel import Series
@@ -63,6 +63,13 @@ class SurveyOccasion:
     def title(self) -> str:
         """Name of the wave or round; empty without them."""
         return f"{self.unit} {self.number}" if self.unit else ""
+
+    def counted(self, groups: Iterable[Aggregator]) -> Aggregator:
+        """Return the counts of all people, from the counts of their groups."""
+        whole = self.survey.aggregator()
+        for one in groups:
+            whole.merge(one)
+        return whole
 
     def described(self) -> dict[str, int | None]:
         """Return the numbers of the wave and of the round as types for JSON."""
