@@ -42,6 +42,11 @@ def guarantee_of_rounds(mechanism: RotatedSigns, rounds: int, delta: float = 0.0
     return compose(*[mechanism.guarantee] * rounds) if rounds else Guarantee("local", 0.0)
 
 
+def round_mechanism(epsilon: float, radius: float, signs: int) -> RotatedSigns:
+    """Return the mechanism of all rounds, whose dimension and rotation are replaced for each of them."""
+    return RotatedSigns(1, epsilon, rotation=0, signs=signs, radius=radius)
+
+
 class ReportBudget:
     """How many reports of one epsilon a client sends at most, and how many it has sent.
 
@@ -115,7 +120,7 @@ class ClientReports:
     """
 
     def __init__(self, epsilon: float, rounds: Any, radius: float, signs: int, ledger: Any) -> None:
-        self.mechanism = RotatedSigns(1, epsilon, rotation=0, signs=signs, radius=radius)  # each model has its own dim
+        self.mechanism = round_mechanism(epsilon, radius, signs)
         self.budget = ReportBudget(self.mechanism.epsilon, rounds, ledger)
 
     @property

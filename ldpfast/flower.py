@@ -19,8 +19,8 @@ from ._federated import (
     ClientReports,
     ServerRound,
     guarantee_of_rounds,
+    round_mechanism,
 )
-from .mechanisms import RotatedSigns
 from .privacy import Guarantee
 
 __all__ = ["PrivateStrategy", "PrivatizeMod"]
@@ -203,7 +203,7 @@ class PrivateStrategy:
                 f"{strategy.fraction_evaluate!r}"
             )
         self.strategy = strategy
-        self._mechanism = RotatedSigns(1, epsilon, rotation=0, signs=signs, radius=radius)  # each model has its own dim
+        self._mechanism = round_mechanism(epsilon, radius, signs)
         self._round: ServerRound | None = None
         self._model: dict[str, Any] = {}
         self._asked: Counter[int] = Counter()

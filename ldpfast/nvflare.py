@@ -10,8 +10,7 @@ import threading
 from typing import Any
 
 from ._extras import base_class, optional
-from ._federated import REPORT, ROTATION, ClientReports, ServerRound, guarantee_of_rounds
-from .mechanisms import RotatedSigns
+from ._federated import REPORT, ROTATION, ClientReports, ServerRound, guarantee_of_rounds, round_mechanism
 from .privacy import Guarantee
 
 __all__ = ["PrivatizeFilter", "ReportAggregator"]
@@ -181,7 +180,7 @@ class ReportAggregator(ModelAggregator):  # type: ignore[misc, valid-type]
 
     def __init__(self, epsilon: float, *, radius: float = 1.0, signs: int = 256) -> None:
         super().__init__()
-        self._mechanism = RotatedSigns(1, epsilon, rotation=0, signs=signs, radius=radius)  # each model has its own dim
+        self._mechanism = round_mechanism(epsilon, radius, signs)
         # NVFlare reads arguments from attributes of their names when it writes a job.
         self.epsilon, self.radius = epsilon, radius
         self.signs = signs

@@ -10,7 +10,7 @@ from .. import _check
 from .._labels import in_order
 from .._typing import Floats
 from ..mechanisms import Mechanism, decoding_of
-from ..mechanisms._bit_channel import BitChannel
+from ..mechanisms._bit_channel import BitChannel, covariance_of_categories
 from ..mechanisms._channel_argument import labels_of_codes, mechanism_of
 from ..reports import Bits
 from ..results import MAX_COVARIANCES, Debiasing, Estimate, Normal, line_of, warn_outside
@@ -27,10 +27,7 @@ def estimate_of_noisy_sums(sums: Any, n: int, design: Any, noise_variance: float
     if isinstance(design, BitChannel):
         line = Debiasing.of(design.own, design.other)
         value, variance = _of_bits(_read(sums, range(design.k)), n, line, noise_variance)
-        if 1 < design.k <= MAX_COVARIANCES:  # a person has one category
-            inside = np.clip(value, 0, 1)
-            covariance = -np.outer(inside, inside) / n
-            np.fill_diagonal(covariance, variance)
+        covariance = covariance_of_categories(value, variance, n)
     elif isinstance(design, Mechanism) and isinstance(design.report, Bits):
         debiasing = line_of(design.debiasing)
         if debiasing is None:

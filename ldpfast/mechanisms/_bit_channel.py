@@ -175,14 +175,20 @@ class BitChannel:
         value = np.asarray(line(hits / count), np.float64)
         shares = (hits + 0.5) / (count + 1)  # so that no variance is zero
         variance = (line.one - line.zero) ** 2 * shares * (1 - shares) / count
-        covariance = None
-        if 1 < self.k <= MAX_COVARIANCES:
-            inside = np.clip(value, 0, 1)
-            covariance = -np.outer(inside, inside) / count
-            np.fill_diagonal(covariance, variance)
+        covariance = covariance_of_categories(value, variance, count)
         rule = Binomial(hits, count, line)
         return Estimate(value, np.sqrt(variance), count, self.guarantee, covariance, rule, _span=(0.0, 1.0))
 
     def __repr__(self) -> str:
         own, other = (value if isinstance(value, Fraction) else Fraction(value) for value in (self.own, self.other))
         return f"BitChannel(k={self.k}, own='{own}', other='{other}')"
+
+
+def covariance_of_categories(value: Floats, variance: Floats, n: int) -> Floats | None:
+    """Return the covariance matrix of the shares of categories, of which each of n people has one; None for one or too many."""
+    if not 1 < len(value) <= MAX_COVARIANCES:
+        return None
+    inside = np.clip(value, 0, 1)
+    covariance = -np.outer(inside, inside) / n
+    np.fill_diagonal(covariance, variance)
+    return np.asarray(covariance)
