@@ -116,7 +116,7 @@ class ReportBudget:
 class ClientReports:
     """What a client sends in its rounds: privatized updates, and no more of them than its configuration says.
 
-    Parameters are those of `RotatedSigns` and `ReportBudget`.
+    It has the parameters of `RotatedSigns` and of `ReportBudget`.
     """
 
     def __init__(self, epsilon: float, rounds: Any, radius: float, signs: int, ledger: Any) -> None:

@@ -1,6 +1,6 @@
 """Flower: a mod that privatizes the updates of a client, and a strategy that averages the reports.
 
-See docs/federated.md. The names are those of the message API of Flower: `flwr.clientapp`, `flwr.serverapp`.
+See docs/federated.md. It uses the message API of Flower: `flwr.clientapp`, `flwr.serverapp`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NEEDED = (  # of the inner strategy
 class PrivatizeMod:
     """Client mod that sends a privatized update in the place of the trained model, and nothing else.
 
-    The update is the difference of the trained model from that of the server. It is one record: its norm is that of all tensors
+    The update is the trained model minus the model of the server. It is one record, with the norm of all tensors
     together. `PrivateStrategy` averages the reports on the server.
 
     Parameters
@@ -181,7 +181,7 @@ class PrivateStrategy:
     Notes
     -----
     Reports have equal weights. Reports of another rotation, damaged ones, and those of clients with other parameters are left
-    out and counted, and clients that do not answer are, too: the mean is that of those who did. Sums are integers, so that the
+    out and counted, and clients that do not answer are, too: the mean is over those who did. Sums are integers, so that the
     model does not depend on the order of the reports. With no report at all the model stays.
 
     Examples

@@ -23,7 +23,7 @@ ModelAggregator = base_class("nvflare.app_common.aggregators.model_aggregator", 
 class PrivatizeFilter(Filter):  # type: ignore[misc, valid-type]
     """Filter of the results of a site that sends a privatized update in the place of the update, and nothing else.
 
-    The update is one record: its norm is that of all tensors together. `ReportAggregator` averages the reports on the server.
+    The update is one record, with the norm of all tensors together. `ReportAggregator` averages the reports on the server.
 
     Parameters
     ----------

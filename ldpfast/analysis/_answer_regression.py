@@ -123,7 +123,7 @@ class AnswerRegression(Regression):
 
         Notes
         -----
-        A formula is that of the package formulaic: ``+``, ``:``, ``*``, ``0 +`` for no intercept, ``C(region)``,
+        Formulas are read by the package formulaic: ``+``, ``:``, ``*``, ``0 +`` for no intercept, ``C(region)``,
         ``I(age**2)``, ``log(income)``, ``poly(age, 2)``, ``bs(age, df=4)``. Names of columns can be in backquotes. Rows with a
         missing value in one of the columns in use, weights and clusters included, are left out once, before anything is
         computed; `left_out` counts them. Categories that do not occur have no column.

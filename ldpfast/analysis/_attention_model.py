@@ -30,7 +30,7 @@ class AttentionLikelihood:
     """The log-likelihoods of the answers to the crosswise question and to the attention question, added.
 
     The answers of a person to both are related, so that this is a composite likelihood: its maximum needs no more than that
-    people who are not attentive say same as often as different to each question, and standard errors are those of the sandwich.
+    people who are not attentive say same as often as different to each question, and standard errors come from the sandwich.
 
     The parameters have two rows: coefficients of the attribute, and of attention.
 

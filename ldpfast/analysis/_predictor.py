@@ -88,7 +88,7 @@ class RandomizedPredictor(Regression):
     the observed information; with `weights` or `clusters` from the sandwich estimator. A regression on the reports themselves
     finds an effect that is too small.
 
-    With an attention question the likelihood is that of both answers and the outcome [2]_. People who are not attentive are
+    With an attention question the likelihood has both answers and the outcome [2]_. People who are not attentive are
     taken to answer both questions at random, independently; attention may depend on the covariates, and does not change the
     outcome.
 

@@ -38,7 +38,7 @@ class CountsEstimate(Estimate[Floats]):
     """Private counts of the records in the cells of a table.
 
     `value` has one axis for each question. The counts are integers plus 1/2, which makes them unbiased, and can be negative.
-    Standard errors and intervals are for the counts of these records; `shares` has those of the population.
+    Standard errors and intervals are for the counts of these records; `shares` has the ones for the population.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ def counts(
     Returns
     -------
     estimate : CountsEstimate
-        Counts of these records, with one axis per question; `shares` are those of the population.
+        Counts of these records, with one axis per question; `shares` estimates the population.
 
     Raises
     ------

@@ -108,8 +108,8 @@ def mean(
     radius : float, optional
         Bound on the moment, > 0.
     lower, upper : float, optional
-        Public bounds in the place of a moment, for numbers, which are clipped to them. The mean is that of the distances from
-        the center of the interval, which have the radius (upper - lower) / 2.
+        Public bounds in the place of a moment, for numbers, which are clipped to them. What is averaged are the distances from
+        the center of the interval, with the radius (upper - lower) / 2.
     method : {"optimal", "paper"} or float
         Truncation radius: "optimal" minimizes the bound on the risk, "paper" is the published rate, and a number > 0 is
         used as it is. For bounded rows, "optimal" and "paper" are equal to `radius`.

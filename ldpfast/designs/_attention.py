@@ -62,7 +62,7 @@ def crosswise_with_attention(
     -------
     prevalence : Estimate, or dict of Estimate
         Share of yes among the attentive people, with Fieller's limits; by t quantiles if there are weights or clusters. With
-        `by` one for each of its values, whose differences are those of `Design.prevalence_by`.
+        `by` one for each of its values; see `Design.prevalence_by` for their differences.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def crosswise_with_attention(
     sample = Sample.read(len(same), **columns, replicate_weights=replicate_weights)
     if by is None:
         return _of_all(main, anchor, same, known, sample)
-    # Differences of groups are those of different people, unless groups share clusters or strata.
+    # Groups consist of different people, also for differences, unless groups share clusters or strata.
     members, values = subgroups(divided, len(same))
     people, is_shared = People.of(new_count()), sample.is_shared_by(members)
     found = {}

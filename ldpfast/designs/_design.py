@@ -149,7 +149,7 @@ class Design(AnswerChannel):
             Without bias, and so possibly below 0 or above 1, with its `design_effect`. Clopper-Pearson limits, which hold for
             every n. With weights or clusters they are those for the number of people that would tell as much without them,
             which is at most (sum of w)^2 / (sum of w^2) for weights w without strata, and is reduced by the quotient of
-            t quantiles because the variance is estimated [1]_. Its degrees of freedom are those of Satterthwaite for the total
+            t quantiles because the variance is estimated [1]_. Its degrees of freedom follow Satterthwaite for the total
             weights of the clusters: the number of clusters less that of the strata if these are equal. An answer of few people
             who all are in few clusters is not covered.
             ``a - b`` of two results takes them for those of different people; `prevalence_by` sees to that.
@@ -170,7 +170,7 @@ class Design(AnswerChannel):
 
         Notes
         -----
-        Variances are those of the package survey of R for direct answers: by linearization for clusters within strata (the
+        For direct answers variances equal those of R's package survey: by linearization for clusters within strata (the
         first stage of a sample of several stages), or by replicate weights. Asking everybody ends the randomness of a sample,
         but not that of randomized answers: with `fpc`, the variance of the answers for the given truths, times the share that
         was drawn, is added.
@@ -228,7 +228,7 @@ class Design(AnswerChannel):
 
         Notes
         -----
-        The sample is that of all people, also for a subgroup: a stratum may have one cluster with people of the subgroup.
+        The whole sample counts, also for a subgroup: a stratum may have one cluster with people of the subgroup.
 
         Examples
         --------
@@ -336,7 +336,7 @@ class Design(AnswerChannel):
 
         Notes
         -----
-        If a share c follows the instruction, the estimate for all people is that of c times the prevalence among these, plus
+        If a share c follows the instruction, it estimates for all people c times the prevalence among these, plus
         1 - c times (guess - q) / (p - q), for the probabilities p and q of the second answer for yes and no [1]_.
 
         References

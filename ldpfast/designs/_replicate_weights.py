@@ -48,7 +48,7 @@ class ReplicateWeights:
 
     Notes
     -----
-    Arguments and defaults are those of ``svrepdesign`` in the package survey of R, where "jackknife" is JK1, or JKn with
+    Arguments and defaults are taken from ``svrepdesign`` in R's package survey, where "jackknife" is JK1, or JKn with
     `rscales`, and JK2 with ``scale=1``. The degrees of freedom of a variance are the rank of the weights less one. A fit is
     repeated for each replicate.
 

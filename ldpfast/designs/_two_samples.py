@@ -190,7 +190,7 @@ def stochastic_lie_detector(first: ArrayLike, second: ArrayLike, *, p: tuple[Any
     Notes
     -----
     The share of yes of a sample is t s + (1 - s) (1 - p), for the prevalence s and the share t of truthful people. The standard
-    error of t is that of the delta method. The guarantee is an infinite epsilon, as for `mangat`.
+    error of t comes from the delta method. The guarantee is an infinite epsilon, as for `mangat`.
 
     References
     ----------

@@ -99,9 +99,9 @@ def from_sums(sums: ArrayLike, n: int, design: Any, *, noise_variance: float = 0
     Returns
     -------
     estimate : Estimate
-        Shares of the categories, without bias. The guarantee is that of the reports; noise of aggregators can only add to it.
+        Shares of the categories, without bias. The reports alone give the guarantee; noise of aggregators can only add to it.
         With noise, limits are normal: for normal noise, for that of several aggregators, or where it is small beside the
-        randomness of the reports. If the sums are those of codes, their total n is used.
+        randomness of the reports. Sums of codes have the known total n, which is used.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from .._typing import AnyArray
 class Layers:
     """The names, shapes and dtypes of the tensors of a model, which are one vector for a mechanism.
 
-    The norm of an update of a model is that of all its tensors together, so they are one record.
+    An update of a model has one norm, of all its tensors together, so they are one record.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ class Mechanism(Question[Estimate[Any]]):
         """Largest sum of the variances of all coordinates of a decoded vector, from noise and sampling, over all populations.
 
         For vectors in a ball or a cube: n E|estimate - mean|^2 is at most this, in any population. In a ball it is the square
-        of `scale`, nearly so for `RotatedSigns`. `worst_variance` is that of one coordinate.
+        of `scale`, nearly so for `RotatedSigns`. `worst_variance` is for one coordinate.
 
         Raises
         ------
@@ -231,7 +231,7 @@ class Mechanism(Question[Estimate[Any]]):
         reports : array_like
             Results of `privatize`.
         dtype : {None, "float64", "float32"}, optional
-            Precision of the numbers. The default is that of `out`; without it, float32 for reports in float32, else float64.
+            Precision of the numbers. By default the precision of `out`; without it, float32 for reports in float32, else float64.
         out : ndarray, or array of another library on the CPU, optional
             Array for the numbers, of their shape and of dtype float64 or float32.
 

@@ -111,7 +111,7 @@ class Estimate(Generic[Value]):
             Whether the limits hold for all coordinates simultaneously (Bonferroni), instead of for each separately.
         liars : float, default 0.0
             Largest share of the reports that can be forged, in [0, 1), whoever sends them and whatever they know; of a
-            difference or ratio, that of each of the two. The true value is that of all people, as if liars had reported
+            difference or ratio, in each of the two. The true value is the value of all people, as if liars had reported
             honestly, or that of the people who do not lie.
 
         Returns
@@ -153,7 +153,7 @@ class Estimate(Generic[Value]):
         -------
         shift : float or ndarray
             Of the shape of `value`. A liar replaces a report by any other one of the format. For shares and means it depends
-            neither on the records nor on the other reports; for ratios it is that of these reports, and it is infinite where
+            neither on the records nor on the other reports; for ratios it is for these reports, and it is infinite where
             the forged reports can decide the denominator. It is infinite for reports without bounds, such as Laplace noise.
 
         Raises

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route
 def mounted(apps: Mapping[str, Starlette]) -> Starlette:
     """Return an application that has others under their names: "sleep" under /sleep/. They share nothing but the process.
 
-    `/health` is that of all of them.
+    one `/health` tells about all of them.
     """
 
     @asynccontextmanager

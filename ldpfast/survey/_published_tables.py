@@ -438,7 +438,7 @@ def _notes(survey: PublishedSurvey) -> tuple[str, ...]:
         "nearest such tables by weighted least squares with the known covariance of the errors, in multiples of "
         f"{options.round}. This moves numbers whose estimates are negative up, and others down by as much.",
         f"Limits of {percent} intervals are those before this step, which have no bias, and contain the number. Standard "
-        "errors are those of the numbers after it, from simulated surveys.",
+        "errors are for the numbers after it, from simulated surveys.",
     ]
     if options.suppress is not None:
         found.append(

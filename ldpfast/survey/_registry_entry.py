@@ -1,6 +1,6 @@
 """An entry of the public registry of deployments of differential privacy.
 
-The fields, their allowed values and the three tiers are those of the schema of the registry, which OpenDP keeps with the
+The fields, their allowed values and the three tiers follow the schema of the registry, which OpenDP keeps with the
 entries: github.com/opendp/deployments-registry-data, schemas/deployments-schema.yaml, at commit 057e5d81. It grows with the
 registry; fields that it marks as preliminary are left out. Texts of fields are Markdown. The address of an entry (`url_slug`)
 follows from its name, curators and year, as the checks of the registry demand.

@@ -139,7 +139,7 @@ class SurveyResult(Mapping[str, Answer]):
         that agree and are not negative do not change. Otherwise the numbers are biased, but nearer to the truth: those near 0
         are too large in the mean, and large ones of the same table too small. Standard errors are the roots of the mean squared
         error in 50 to 400 simulated surveys of a population with the published numbers, which are projected as well. The limits
-        are those of the estimates that agree with each other but can be negative, which have no bias; they are cut at 0 and 1,
+        belong to the estimates that agree with each other but can be negative, which have no bias; they are cut at 0 and 1,
         and contain the published number. For numbers near 0 they cover up to (1 + `confidence`) / 2.
 
         Texts, distributions of numbers, options of `Several` and means that are sent as numbers have no such tables: they are

@@ -302,7 +302,7 @@ class Survey(Question[SurveyResult]):
 
         Notes
         -----
-        The losses are those of the integers of the coins, and all numbers are rounded toward more loss. A guess that is right
+        Losses are computed from the integers of the coins, and all numbers are rounded toward more loss. A guess that is right
         with probability a before is right with at most a e^epsilon / (1 - a + a e^epsilon) after any report. Numbers of right
         guesses help people more than epsilon does [1]_.
 
@@ -384,7 +384,7 @@ class Survey(Question[SurveyResult]):
 
         Notes
         -----
-        `epsilon` is that of the guarantee, rounded up to 6 digits: of all waves together or, if the survey is open-ended, of a
+        `epsilon` is from the guarantee, rounded up to 6 digits: of all waves together or, if the survey is open-ended, of a
         period. What the survey cannot know is left to you: read the entry before you submit it.
 
         References

@@ -59,7 +59,7 @@ def hessian(value, at, step=1e-3):
 
 
 @pytest.mark.claim(
-    "Probit and complementary log-log models of direct answers are those of statsmodels, to eight digits.", "Estimates"
+    "Probit and complementary log-log models of direct answers equal statsmodels to eight digits.", "Estimates"
 )
 @each("model", MODELS)
 def test_direct_answers_have_the_coefficients_of_statsmodels(model):

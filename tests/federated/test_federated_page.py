@@ -45,7 +45,9 @@ def figures(text):
     return np.array([[float(number) for number in re.findall(r"0\.\d\d", line)] for line in text.splitlines()[1:]])
 
 
-@pytest.mark.claim("Accuracy of training with reports is that of the page on federated learning.", "Federated learning")
+@pytest.mark.claim(
+    "Training with reports has the accuracy that the page on federated learning states.", "Federated learning"
+)
 def test_the_accuracies_are_those_of_the_page(tmp_path):
     """Up to the rounding of linear algebra, which differs between machines: five images of 360 in the mean of five runs."""
     shown, found = figures(DIGITS[1]), figures(run_script(DIGITS[0], tmp_path))
