@@ -231,7 +231,8 @@ class Mechanism(Question[Estimate[Any]]):
         reports : array_like
             Results of `privatize`.
         dtype : {None, "float64", "float32"}, optional
-            Precision of the numbers. By default the precision of `out`; without it, float32 for reports in float32, else float64.
+            Precision of the numbers. By default the precision of `out`; without it, float32 for reports in float32, else
+            float64.
         out : ndarray, or array of another library on the CPU, optional
             Array for the numbers, of their shape and of dtype float64 or float32.
 

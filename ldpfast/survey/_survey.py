@@ -302,7 +302,7 @@ class Survey(Question[SurveyResult]):
 
         Notes
         -----
-        Losses are computed from the integers of the coins, and all numbers are rounded toward more loss. A guess that is right
+        Losses come from the integers of the coins, and all numbers are rounded toward more loss. A guess that is right
         with probability a before is right with at most a e^epsilon / (1 - a + a e^epsilon) after any report. Numbers of right
         guesses help people more than epsilon does [1]_.
 
