@@ -13,9 +13,8 @@ import numpy as np
 from ._typing import AnyArray
 
 CPU = 1  # type of a device in DLPack
-ARRAY_MODULES = {
-    "jaxlib": "jax.numpy"
-}  # where `asarray` of a library is, if not in the package that has its class of arrays
+# Where `asarray` of a library is, if not in the package that has its class of arrays.
+ARRAY_MODULES = {"jaxlib": "jax.numpy"}
 
 
 def is_foreign(values: Any) -> bool:
