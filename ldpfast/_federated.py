@@ -77,7 +77,7 @@ class ReportBudget:
         Raises
         ------
         ValueError
-            If all rounds are used, or the ledger is damaged or is that of another epsilon.
+            If all rounds are used, or the ledger is damaged or has another epsilon.
         """
         used = max(sent, self._stored())
         if used >= self.rounds:

@@ -176,7 +176,7 @@ class PrivateStrategy:
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as above. With other parameters than those of the clients, their reports are refused.
+        If an argument is not as above. Reports of clients with other parameters are refused.
 
     Notes
     -----

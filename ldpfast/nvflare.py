@@ -158,7 +158,7 @@ class ReportAggregator(ModelAggregator):  # type: ignore[misc, valid-type]
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its range. With other parameters than those of the sites, their reports are refused.
+        If an argument is out of its range. Reports of sites with other parameters are refused.
 
     Notes
     -----

@@ -226,10 +226,10 @@ class AttentionDesign(AnswerDesign):
 class AttentionMixture:
     """The likelihood of an outcome and of the answers to both questions.
 
-    It is that of `Mixture` for four kinds of people, whose coefficients follow from fewer: attention is independent of the
-    attribute for known covariates, and does not change the outcome. The parameters are, in this order: the coefficients of the
-    outcome, for the columns and for the attribute; for a linear model the logarithm of the standard deviation; the coefficients
-    of the attribute, and of attention.
+    `Mixture` has the same likelihood for four kinds of people. Their coefficients follow from fewer: attention is independent
+    of the attribute for known covariates, and does not change the outcome. The parameters are, in this order: the coefficients
+    of the outcome, for the columns and for the attribute; for a linear model the logarithm of the standard deviation; the
+    coefficients of the attribute, and of attention.
 
     Attributes
     ----------
@@ -266,7 +266,7 @@ class AttentionMixture:
         return KINDS[1:, :1]
 
     def of_kinds(self, params: Floats) -> Floats:
-        """Return coefficients of the kinds of people but the first, from those of the attribute and of attention."""
+        """Return the coefficients of the kinds of people but the first, from those of the attribute and attention."""
         return KINDS[1:] @ params
 
     @property

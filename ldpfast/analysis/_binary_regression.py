@@ -29,7 +29,7 @@ class BinaryRegression(AnswerRegression):
 
     def _starts(self, likelihood: Likelihood) -> Iterator[Floats]:
         for start in super()._starts(likelihood):
-            if likelihood.rows.intercept:  # the intercept is that of a logit
+            if likelihood.rows.intercept:  # it starts as the intercept of a logit
                 start[:, 0] = self._link.of_share(1 / (1 + np.exp(-start[:, 0])))
             yield start
 

@@ -19,7 +19,7 @@ def least_squares(
 ) -> tuple[Floats, Floats, Floats] | None:
     """Return the coefficients of the covariates and of every category but the first, and their covariance.
 
-    The third matrix is that of people who are drawn one by one, for weights with mean 1.
+    The third matrix is the covariance for people who are drawn one by one, for weights with mean 1.
 
     The decoded report d of a person has the indicators z of the true answer as its mean, whatever the covariates and the
     outcome are. So the sums of x x', x d', diag(d), x y and d y are unbiased for those of x x', x z', z z', x y and z y, of

@@ -482,7 +482,7 @@ class Regression(ABC):
         plain : ndarray, shape (coefficients, coefficients)
             Covariance matrix for people who are drawn one by one, for weights with mean 1.
         units : ndarray
-            What makes coefficients of those of standardized columns.
+            Matrix that turns coefficients of standardized columns into coefficients of the columns.
         sample : Sample
         """
         mean = 1.0 if sample.weights is None else float(sample.weights.sum()) / sample.n

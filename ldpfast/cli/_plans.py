@@ -80,9 +80,7 @@ def add_command(commands: Any) -> None:
         "explain", help="the promise of a survey in words, for the people who are asked, as Markdown"
     )
     explain.add_argument("survey", type=Path, metavar="SURVEY", help="SURVEY.toml, see `Survey.from_toml`")
-    explain.add_argument(
-        "--epsilon", type=float, metavar="E", help="privacy parameter in the place of that of the file"
-    )
+    explain.add_argument("--epsilon", type=float, metavar="E", help="privacy parameter, instead of the one in the file")
     explain.add_argument("--controller", metavar="NAME", help="who decides why and how the answers are used")
     explain.add_argument("--contact", metavar="TEXT", help="where people can ask")
     explain.add_argument("--purpose", metavar="TEXT", help="what the answers are for")

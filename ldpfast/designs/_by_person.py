@@ -280,8 +280,8 @@ def _joint(
     value = rule.maximum()
     stderr = 1 / math.sqrt(rule.information(value))
     fields: dict[str, Any] = {}
-    # In a sample that is not plain, the variance of the maximum is that of the sum of the scores, over the squared information;
-    # in a finite population that of the answers given the truths is added.
+    # In a sample that is not plain, the variance of the maximum is the variance of the sum of the scores over the squared
+    # information. In a finite population the variance of the answers given the truths is added.
     if not sample.is_plain:
         sample.warn_few()
         scores = np.zeros(len(codes))

@@ -19,8 +19,8 @@ LEAST_PEOPLE = 1e-9  # that limits are computed for
 class EffectiveBinomial:
     """Debiased Clopper-Pearson limits of a share in a sample with weights or clusters.
 
-    They are those of a share among as many people as would tell as much without, and this number is reduced by the square of
-    the quotient of t quantiles, because the variance is estimated (E. L. Korn, B. I. Graubard, 1998).
+    They are the limits for a plain sample with the same variance. Its number of people is reduced by the square of the
+    quotient of t quantiles, because the variance is estimated (E. L. Korn, B. I. Graubard, 1998).
 
     Attributes
     ----------

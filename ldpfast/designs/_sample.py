@@ -198,7 +198,7 @@ class Sample:
     def freedom(self) -> float:
         """Degrees of freedom of a variance.
 
-        They are those of a chi-square variable with the same mean and variance (Satterthwaite), if the totals of the units have
+        A chi-square variable with these has the same mean and variance (Satterthwaite), if the totals of the units have
         the variances of the squares of their weights. For equal weights and strata it is `units` less the number of strata.
         For replicate weights it is their rank less one.
         """
@@ -222,7 +222,7 @@ class Sample:
         """Return the covariance matrix of the sum of the scores of people, by linearization.
 
         For each stratum it is the sum of the squares of the totals of the units about their mean, times
-        (1 - f) n / (n - 1) for n units, which are a share f of the population. So it is that of the package survey of R.
+        (1 - f) n / (n - 1) for n units, which are a share f of the population, as in the package survey of R.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ LEAST, STEPS = 0.5, 51  # smallest share of people who follow the instruction, a
 
 @dataclass(frozen=True, eq=False)
 class CompliantLimits:
-    """Limits of the prevalence among people who follow the instruction, from those of the estimate for all people.
+    """Limits of the prevalence among people who follow the instruction, from the limits for all people.
 
     Attributes
     ----------

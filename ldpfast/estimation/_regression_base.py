@@ -219,7 +219,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         return [name for name in self.get_params() if name not in ("random_state", "shuffle", "method")]
 
     def _check_unchanged(self) -> None:
-        """Refuse other questions than those of the rows before, of which the reports would not have the new epsilon."""
+        """Refuse settings that differ from those of earlier rows, whose reports do not have the new epsilon."""
         for name, value in getattr(self, "_asked_with", {}).items():
             if getattr(self, name) != value:
                 raise ValueError(

@@ -59,7 +59,7 @@ class Recovered:
         return Recovered(*(part._with_liars(share) for part in parts))
 
     def largest_shift(self, share: float, n: Any) -> Any:
-        """Return how far forged reports, at most a share of those of each, can move each number."""
+        """Return how far forged reports, at most a share of the reports of each estimate, can move each number."""
         parts: list[Any] = [self.a, self.b]
         return sum(part.largest_shift(share) for part in parts)
 

@@ -407,8 +407,8 @@ class BoundedSumOfCodes(BoundedSum):
 class Binomial:
     """Debiased Clopper-Pearson limits of a share of hits among n.
 
-    They are valid for every n, and also for records that are fixed rather than random (Hoeffding 1956). With liars, the lower
-    limit is that of the hits that are left if all forged reports are hits, and the upper one that of the hits if none is. The
+    They are valid for every n, and also for records that are fixed rather than random (Hoeffding 1956). With liars, all
+    forged reports are hits for the lower limit, which is computed from the other hits; for the upper limit none is. The
     limits are monotone in the hits, so they are valid for every n, too.
 
     Examples

@@ -45,7 +45,7 @@ class TableNumbers:
 
 @dataclass(frozen=True, eq=False)
 class AgreeingTables:
-    """The cells of tables, before and after the projection, and those of simulated surveys.
+    """The cells of tables, before and after the projection, and the cells of simulated surveys.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class AgreeingTables:
     free, drawn : ndarray, shape (groups, coordinates, draws)
         Coordinates of simulated surveys, before and after the projection.
     exact : Shares or None
-        Shares of the cells, where they are those of one asked question, which have better limits than normal ones.
+        Shares of the cells where they are the answers of one question, whose limits are better than normal ones.
     """
 
     joint: JointShares
@@ -107,8 +107,8 @@ class AgreeingTables:
         """Return the shares of the cells of a table of some questions.
 
         The standard error is the root of the mean squared error in simulated surveys: that of the known variance before the
-        projection, times the factor by which the projection changes it. The limits are those of the consistent estimates before
-        the projection, which have no bias and a known covariance, cut at 0 and 1; they also contain the published number.
+        projection, times the factor by which the projection changes it. The limits come from the consistent estimates before
+        the projection, which have no bias and a known covariance. They are cut at 0 and 1, and contain the published number.
         """
         design = self.joint.linked.sums(parts)
         value = self.cells @ design.T
@@ -136,7 +136,7 @@ class AgreeingTables:
     def means(self, parts: Sequence[str], axis: int, column: QuestionColumn, confidence: float) -> TableNumbers:
         """Return the mean of one of the questions of a table, among those who answered it, in each cell of the others.
 
-        Limits are those of `CrossAnswer.given`, for the consistent estimates before the projection.
+        Limits are computed as by `CrossAnswer.given`, from the consistent estimates before the projection.
         """
         linked = self.joint.linked
         design, sizes = linked.sums(parts), [linked.sizes[part] for part in parts]

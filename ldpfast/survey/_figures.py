@@ -161,7 +161,7 @@ def frame_of(figures: Sequence[Figure], by: Sequence[str], structure: str, perio
 
 
 def _names(by: Iterable[str], questions: Iterable[str], taken: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the names of the columns that divide people and of those of questions, which differ from each other and others."""
+    """Return the names of the columns of groups and of the columns of questions, all different and not taken."""
     used = set(taken)
     found: tuple[list[str], list[str]] = ([], [])
     for names, kind, own in zip((by, questions), ("group", "question"), found, strict=True):

@@ -54,7 +54,7 @@ class GroupWeights:
         return None if shares is None else GroupWeights(names, shares, self.n[rows], calibration)
 
     def leaves_out(self, rows: NDArray[np.bool_]) -> bool:
-        """Return whether other groups than those of some rows have a weight."""
+        """Return whether a group outside the given rows has a weight."""
         return bool(self.weights[~rows].any())
 
     def shares(self, found: Shares) -> Shares:

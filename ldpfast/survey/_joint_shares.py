@@ -213,7 +213,7 @@ class JointShares:
     def _add_common_people(self, layout: SurveyRecipe, counted: Counted) -> None:
         """Add the covariances of the shares of two questions that the same people answered.
 
-        Reports of different answers are independent given the answers, so that a covariance is that of the answers themselves:
+        Reports of different answers are independent given the answers, so that they have the covariance of the answers:
         it follows from the joint shares, for which a first fit is used. Where no table holds both questions, they are taken as
         independent given what they have in common.
         """

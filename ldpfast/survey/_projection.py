@@ -129,7 +129,7 @@ class TableFit:
         ----------
         coordinates : ndarray, shape (groups, coordinates, draws)
         shares : ndarray, shape (groups,), optional
-            Shares of the groups; with `total`, the sum of the tables times shares is that of the total.
+            Shares of the groups; with `total`, the sum of the tables times shares is the total.
         total : ndarray, shape (coordinates, draws), optional
             Coordinates of the table of all groups, which has no negative cells.
         tolerance : float

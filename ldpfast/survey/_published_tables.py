@@ -102,7 +102,7 @@ class PublishedSurvey:
 
     @cached_property
     def units(self) -> NDArray[np.int64]:
-        """Numbers of people of the groups in multiples of the base, whose sum is that of all people."""
+        """Numbers of people of the groups in multiples of the base, which add up to the number of all people."""
         exact = self.people / self.options.round
         total = round(float(exact.sum()))
         return rounded(exact / exact.sum(), np.ones((1, len(exact))), np.ones(1), total)
@@ -374,7 +374,7 @@ def _sizes_of(counts: Counts, names: list[Any], population: Any) -> Floats:
 
 
 def _calibration_of(counts: Counts, people: Floats) -> Calibration | None:
-    """Return the margins of groups whose shares are those of the people who took part; None for other, known shares."""
+    """Return the margins of groups if their shares come from the people who took part; None for other, known shares."""
     shares, own = people / people.sum(), counts.n / counts.n.sum()
     return (
         Calibration(np.ones((len(own), 1)), np.ones(1))
@@ -384,7 +384,7 @@ def _calibration_of(counts: Counts, people: Floats) -> Calibration | None:
 
 
 def _design_effect(numbers: TableNumbers, n: int) -> float:
-    """Return the variance of shares, by that of a sample of as many people who answer all questions without privacy."""
+    """Return the variance of shares, divided by their variance if as many people answered all questions without privacy."""
     simple = float(np.sum(numbers.value * (1 - numbers.value))) / n
     is_known = simple * n > SMALLEST_SPREAD  # not where all people have the same answer
     return float(np.sum(np.square(numbers.stderr))) / simple if is_known else math.nan

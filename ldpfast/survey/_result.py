@@ -118,8 +118,8 @@ class SurveyResult(Mapping[str, Answer]):
             only a `Cross` has a question; and means, of a `Cross` for each cell of its other questions. Its `quality` has for
             each table the number of people, the rate of response, the number of answers, the share without an answer, how many
             records were clipped where that is known, how many of its numbers are suppressed, the coverage of the limits in
-            simulated surveys, and the design effect: the variance, by that of a sample of as many people without privacy; both
-            for shares.
+            simulated surveys, and the design effect: the variance, divided by the variance for as many people without privacy;
+            both for shares.
 
         Raises
         ------

@@ -55,7 +55,7 @@ def rounded(
         found = _largest_remainders(low.astype(np.int64), rest, total)
         if np.abs(sums @ found - wanted).max(initial=0) < 1:
             return found
-    # A cell is low + up + more - less. The cost of `up`, 0 or 1, is that of the larger whole number above that of the smaller.
+    # A cell is low + up + more - less. The cost of `up`, 0 or 1, is what the larger whole number costs more than the smaller.
     cost = np.concatenate([1 - 2 * rest, np.ones(2 * len(low))])
     needed = right * total - equations @ low
     near = wanted - sums @ low

@@ -107,7 +107,7 @@ def _checked_texts(name: str, values: Any) -> list[str] | None:
 
 
 def _calendar(entries: Any) -> Calendar:
-    """Return the calendar of a table; its waves are those of the survey."""
+    """Return the calendar of a table, without the number of waves, which the survey has."""
     if not isinstance(entries, dict) or not {"start", "every"} <= set(entries) <= set(CALENDAR):
         raise ValueError(f"calendar must be a table with start, every and, if needed, grace, got {entries!r}")
     try:

@@ -355,8 +355,8 @@ class GradientDescent(Sequential):
     def plug_in_covariance(self, hessian: ArrayLike) -> Floats:
         """Return the asymptotic covariance H^-1 S H^-1 / m of the estimate, where m is the number of averaged positions.
 
-        With half-spaces the covariance S of a report is known for any data. With other noise it is that of the report of a
-        gradient of 0.
+        With half-spaces the covariance S of a report is known for any data. With other noise S is the covariance of the report
+        of a gradient of 0.
 
         Parameters
         ----------
