@@ -258,18 +258,18 @@ class RecordRecipe(Recipe):
         if is_personal(rng):
             require_one_index({"x": x, "persons": rng.given})
         records, single = self.domain.records(x)
-        if clip:
-            self._warn_missing_vectors(records)
-        return self._reports(records, single, rng, out, clip)
+        return self._reports(records, single, rng, out, clip, warn_missing=clip)
 
-    def _warn_missing_vectors(self, records: AnyArray) -> None:
-        """Warn if vectors have NaN: a gradient with NaN is a fault, which clipping would hide."""
-        if self.domain.width is not None:
-            domain, n = self.domain, len(records)
-            found = _threads.parallel_map(lambda a, b: domain.missing_vectors(records[a:b]), n, 1, records.size // 8)
-            Clipped(missing=sum(found)).warn(n, "the reports are")
+    def _missing_vectors(self, records: AnyArray) -> int:
+        """Return how many vectors have NaN: a gradient with NaN is a fault, which clipping would hide."""
+        if self.domain.width is None:
+            return 0
+        missing = self.domain.missing_vectors
+        return sum(_threads.parallel_map(lambda a, b: missing(records[a:b]), len(records), 1, records.size // 8))
 
-    def _reports(self, records: AnyArray, single: bool, rng: RNGLike, out: AnyArray | None, clip: bool) -> AnyArray:
+    def _reports(
+        self, records: AnyArray, single: bool, rng: RNGLike, out: AnyArray | None, clip: bool, *, warn_missing: bool = False
+    ) -> AnyArray:
         """Return the reports of results of ``domain.records``."""
         n = len(records)
         shape = self.report.shape
@@ -281,10 +281,13 @@ class RecordRecipe(Recipe):
         small = not clip and to is not None and to.nbytes <= records.nbytes // 2
         direct = to is not None and not small and _check.is_laid_out(to) and not np.may_share_memory(to, records)
         reports = to.reshape((n, *shape)) if to is not None and direct else np.empty((n, *shape), dtype)
+        complete = False  # whether certainly no vector has NaN
         if is_personal(rng):
             self._of_persons(records, rng.of(self.label.schema, n), reports, clip=clip)
         else:
-            self._fill(records, rng, reports, clip=clip, check_first=direct)
+            complete = self._fill(records, rng, reports, clip=clip, check_first=direct)
+        if warn_missing and not complete:
+            Clipped(missing=self._missing_vectors(records)).warn(n, "the reports are")
         answer = reports[0] if single else reports
         if out is None or to is None:
             return answer
@@ -387,38 +390,41 @@ class RecordRecipe(Recipe):
         encoded = converted if self.encode is None else self.encode(converted)
         return encoded if encoded.flags.aligned else encoded.copy()
 
-    def _fill(self, records: AnyArray, rng: RNGLike | Stream, out: AnyArray, *, clip: bool, check_first: bool) -> None:
+    def _fill(self, records: AnyArray, rng: RNGLike | Stream, out: AnyArray, *, clip: bool, check_first: bool) -> bool:
         """Write the reports of records to `out`, on all threads. Raise if a record is invalid and `clip` is false.
 
         With `check_first` nothing is written to `out` in this case. Otherwise `out` then holds reports of a part of the
-        records. `rng` is never changed in this case.
+        records. `rng` is never changed in this case. Return whether certainly no vector has NaN.
         """
         kernel = self.kernel
         check_first = not clip and (check_first or not self.checks or keeps_state(rng))
 
-        def piece(converted: AnyArray, stream: Stream, block: int, reports: AnyArray) -> None:
+        def piece(converted: AnyArray, stream: Stream, block: int, reports: AnyArray) -> bool:
             valid = kernel.privatize(stream, block, self.prepared(converted, clip), reports, clip or self.always_clip)
             if not (clip or check_first or valid):
                 self._check_piece(converted, records)
+            return valid
 
         if records.size * self.width < _threads.SMALL:  # one piece, without the cost of threads
             converted = self._converted(records, records, clip)
             if check_first:
                 self._check_piece(converted, records)
             stream = open_stream(rng)
-            piece(converted, stream, self.first_block + stream.take(self.blocks(len(records))), out)
-            return
+            return piece(converted, stream, self.first_block + stream.take(self.blocks(len(records))), out) and self.checks
         if check_first:
             self._check(records)
         stream, step = open_stream(rng), self.piece_rows(records)
         first = self.first_block + stream.take(self.blocks(len(records)))
 
-        def work(start: int, stop: int) -> None:
+        def work(start: int, stop: int) -> bool:
+            valid = self.checks
             for at in range(start, stop, step):
                 end = min(stop, at + step)
-                piece(self._converted(records[at:end], records, clip), stream, first + at // kernel.rows, out[at:end])
+                converted = self._converted(records[at:end], records, clip)
+                valid &= piece(converted, stream, first + at // kernel.rows, out[at:end])
+            return valid
 
-        _threads.parallel_map(work, len(records), kernel.rows, records.size * self.width)
+        return all(_threads.parallel_map(work, len(records), kernel.rows, records.size * self.width))
 
     def _of_persons(self, records: AnyArray, keys: QuestionKeys, out: AnyArray, *, clip: bool) -> None:
         """Write the reports of records to `out`, each from a key of its own. Nothing is written if a record is invalid.
@@ -492,20 +498,21 @@ class RecordRecipe(Recipe):
         block: int,
         state: AnyArray,
         check: Callable[[AnyArray], object] | None,
-    ) -> None:
+    ) -> bool:
         """Privatize results of ``domain.convert``, starting at block number `block`, and add the reports to `state`.
 
         `check` raises if a record is invalid. It is called only where the kernel cannot tell that all records are valid.
-        With None, records are clipped instead.
+        With None, records are clipped instead. Return whether the kernel tells that all are valid.
         """
         if not len(converted):
-            return
+            return True
         if check is not None and not self.checks:
             check(converted)
         clip = check is None or self.always_clip
-        valid = self.kernel.run(stream, self.first_block + block, self.prepared(converted, clip), state, clip)
+        valid = self.kernel.run(stream, self.first_block + block, self.prepared(converted, clip), state, clip) and self.checks
         if check is not None and self.checks and not valid:
             check(converted)
+        return valid
 
     def run(
         self, records: AnyArray, rng: RNGLike | Stream, new_state: Callable[[], AnyArray], *, clip: bool
@@ -523,8 +530,8 @@ class RecordRecipe(Recipe):
             state, clipped = new_state(), Clipped()
             for at in range(start, stop, step):
                 converted = self._converted(records[at : min(stop, at + step)], records, clip)
-                self.collect_block(converted, stream, first + at // rows, state, check)
-                if clip:
+                valid = self.collect_block(converted, stream, first + at // rows, state, check)
+                if clip and not valid:
                     clipped = clipped.plus(self.domain.clipped(self.domain.convert(converted)))
             return state, clipped
 

@@ -74,8 +74,6 @@ class SingleRecord:
         elif form is VECTOR:
             if kind is not np.ndarray or x.shape != (self.domain.width,) or not self._can_read(x):
                 return None
-            if clip and self.domain.missing_vectors(x[np.newaxis]):  # there is a warning
-                return None
             record = x
         elif form is TEXT and kind is str:
             strings: Any = self.domain
@@ -96,7 +94,7 @@ class SingleRecord:
             record = dtype.type(number)
         out = np.empty(report.shape, report.dtype(record.dtype))
         valid = kernel.privatize(FRESH, self.first_block, record, out, clip)
-        return (out if out.ndim else out[()]) if valid or clip else None
+        return (out if out.ndim else out[()]) if valid else None  # with clip: there is a warning
 
     @cached_property
     def form(self) -> str | None:

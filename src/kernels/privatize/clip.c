@@ -1,6 +1,5 @@
 #include "privatize/clip.h"
 
-#include "check/ranges.h"
 #include "simd/branchless.h"
 
 #define KERNEL_REALS
@@ -10,7 +9,5 @@
 #define DEFINE_CLIP(name) \
     void clip_##name(const void *params, const void *x, size_t n, void *out) { LDP_BEST(clip_##name)(params, x, n, out); }
 
-DEFINE_CLIP(numbers_f32)
-DEFINE_CLIP(numbers_f64)
 DEFINE_CLIP(rows_f32)
 DEFINE_CLIP(rows_f64)

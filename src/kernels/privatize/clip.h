@@ -1,16 +1,8 @@
-/* Nearest valid records, for `clip=True`. No branch and no address depends on a record. */
+/* Nearest valid vectors, for `clip=True`. No branch and no address depends on a record. */
 #ifndef LDP_CLIP_H
 #define LDP_CLIP_H
 
 #include "privatize/kernel.h"
-
-/* Records of `items` numbers in [lower, upper]. NaN becomes `center`. */
-typedef struct {
-    size_t items;
-    double lower, upper, center;
-} number_range;
-
-clip_fn clip_numbers_f32, clip_numbers_f64;
 
 /* Rows of the l2 ball. Coordinates are clipped to [-far, far], far outside of the ball, so that no square overflows; kernels
  * use the direction and the norm, limited by the radius. A row with a NaN becomes the center, 0. */

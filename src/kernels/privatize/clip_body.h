@@ -1,16 +1,3 @@
-static void NAME(clip_numbers)(const void *params, const void *records, size_t n, void *clipped)
-{
-    const number_range *p = params;
-    const REAL *x = records;
-    const REAL lower = (REAL)range_end(p->lower, sizeof *x), upper = (REAL)range_end(p->upper, sizeof *x);
-    const REAL center = (REAL)p->center;
-    REAL *out = clipped;
-    for (size_t i = 0; i < n * p->items; i++) { /* vector loop */
-        const REAL v = x[i] > lower ? x[i] : lower;
-        out[i] = OF_REAL(unless_nan)(x[i], v < upper ? v : upper, center);
-    }
-}
-
 static void NAME(clip_rows)(const void *params, const void *records, size_t n, void *clipped)
 {
     const row_range *p = params;

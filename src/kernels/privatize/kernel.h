@@ -1,10 +1,11 @@
 /* The signatures of all kernels that Cython calls block by block.
  *
  * privatize: one record block. `x` holds n >= 1 records and `out` has room for n reports, both contiguous. `params` is the
- * struct of the kernel. Returns 0 if all records are valid, else nonzero. It can also return nonzero if a record is close to
- * the limit of the domain, and the caller then checks the block again. The report of an invalid record has the distribution of
- * the report of some valid record. Sets key->exhausted if a stream is exhausted.
- * clip: writes the nearest valid records of n records to `out`. NaN becomes the center.
+ * struct of the kernel. Returns 0 if all records are valid, else LDP_OUTSIDE and perhaps LDP_NOT_FINITE. It can also return
+ * nonzero if a record is close to the limit of the domain, and the caller then checks the block again. The report of an invalid
+ * record has the distribution of the report of some valid record: of the nearest one if it is a number or a vector, of the center
+ * if it has NaN, and of any if it is a vector with LDP_NOT_FINITE. Sets key->exhausted if a stream is exhausted.
+ * clip: writes the nearest valid vectors of n vectors with LDP_NOT_FINITE to `out`. Those with NaN become the center.
  * tally: adds n reports to a state, whose layout is defined by the report format. */
 #ifndef LDP_KERNEL_H
 #define LDP_KERNEL_H
@@ -15,6 +16,15 @@
 /* Bound of the magnitude of the integers of reports on a grid: a public clamp, far out in the tails. With it, every report can
  * be converted back to its integer, and the sum of the squares of 2^33 integers fits 128 bits. */
 #define GRID_LIMIT 0x1p47
+
+/* A record may be invalid; a vector has NaN, or numbers whose squares are too large. */
+enum { LDP_OUTSIDE = 1, LDP_NOT_FINITE = 2 };
+
+/* What the norm of a vector, or its square, tells of it. */
+LDP_INLINE int outside_of_ball(double length, double most)
+{
+    return LDP_OUTSIDE * !(length <= most) | LDP_NOT_FINITE * !(length < __builtin_inf());
+}
 
 typedef int privatize_fn(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out);
 typedef void clip_fn(const void *params, const void *x, size_t n, void *out);

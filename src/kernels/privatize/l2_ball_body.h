@@ -4,14 +4,14 @@
 
 #define NORMALS LDP_PASTE(normals, DTYPE)
 
-/* Whether the norm of a row is too large. The sum of the squares has a smaller error than the tolerance. */
-LDP_INLINE int NAME(too_long)(const l2_ball *p, const double sum[3])
+/* What the norm of a row tells of it. The sum of the squares has a smaller error than the tolerance. */
+LDP_INLINE int NAME(found)(const l2_ball *p, const double sum[3])
 {
     const double limit = 1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24);
-    return !(sum[2] <= limit * limit);
+    return outside_of_ball(sum[2], limit * limit);
 }
 
-/* Writes the report of x to `out`, from a row `u` of normal numbers. Returns nonzero if the norm is too large. */
+/* Writes the report of x to `out`, from a row `u` of normal numbers. Returns what its norm tells. */
 LDP_INLINE int NAME(finish_row)(const l2_ball *p, const REAL *x, reader *sign, const REAL *u, REAL *out)
 {
     double sum[3] = {0};
@@ -19,7 +19,7 @@ LDP_INLINE int NAME(finish_row)(const l2_ball *p, const REAL *x, reader *sign, c
     const REAL scale = (REAL)signed_scale(p, sum, sign);
     for (size_t j = 0; j < p->dim; j++) /* vector loop */
         out[j] = u[j] * scale;
-    return NAME(too_long)(p, sum);
+    return NAME(found)(p, sum);
 }
 
 /* Rows of at most PIECE numbers: the normal numbers of a few rows at once. Memory is fetched meanwhile. */
@@ -57,7 +57,7 @@ static int NAME(long_row)(const l2_ball *p, const REAL *x, stream *direction, re
     const REAL scale = (REAL)signed_scale(p, sum, sign);
     for (size_t j = 0; j < p->dim; j++) /* vector loop */
         out[j] *= scale;
-    return NAME(too_long)(p, sum);
+    return NAME(found)(p, sum);
 }
 
 static int NAME(privatize_l2_ball)(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out)

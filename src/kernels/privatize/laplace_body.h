@@ -27,10 +27,9 @@ LDP_INLINE void NAME(report_numbers)(const laplace *p, const REAL *x, const uint
                                      size_t n, double *out, NAME(evidence) * e)
 {
     for (size_t i = 0; i < n; i += V_BYTES / 8) {
-        const PER_ISA(doubles) v = NAME(load_doubles)(x + i), up = v - p->lower;
-        NAME(watch)(e, up, p->upper - v);
+        const PER_ISA(doubles) distance = NAME(distances)(e, NAME(load_doubles)(x + i), p->lower, p->upper);
         write_soon(out + i);
-        NAME(add_noise)(p, NAME(grid_index)(p, up, word + i), noise + i, far, out + i);
+        NAME(add_noise)(p, NAME(grid_index)(p, distance, word + i), noise + i, far, out + i);
     }
 }
 
@@ -68,7 +67,7 @@ static void NAME(start_row)(const laplace *p, const REAL *row, NAME(row_state) *
                  limit = p->radius * (1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24));
     state->factor = norm > p->radius ? p->radius / norm : 1;
     state->budget = (int64_t)p->l1_limit;
-    state->invalid |= !(norm <= limit);
+    state->invalid |= outside_of_ball(norm, limit);
 }
 
 /* A piece of NOISE_PIECE numbers, of several rows or of a part of one. */

@@ -82,7 +82,7 @@ static int NAME(privatize_rank_codebook)(const void *params, stream_key *key, ui
         const uint64_t own = word_below(&coins, p->top), other = word_below(&coins, 2 * p->vectors - p->top);
         const uint64_t index = choose(p, in_top, cosine, flip, inside, (own & -inside) | (other & (inside - 1)));
         ((uint64_t *)reports)[i] = seed[i] >> p->bits << p->bits | index;
-        invalid |= !(square <= limit * limit);
+        invalid |= outside_of_ball(square, limit * limit);
     }
     return invalid;
 }

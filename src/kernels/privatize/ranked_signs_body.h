@@ -51,7 +51,7 @@ static int NAME(privatize_ranked_signs)(const void *params, stream_key *key, uin
         const double square = NAME(frame_products)(p, &public_key, seed[i], (const REAL *)records + i * p->frame.dim, product);
         report[0] = seed[i];
         PER_ISA(signs_of_products)(&p->patterns, &coins, square, product, report + 1);
-        invalid |= !(square <= limit * limit);
+        invalid |= outside_of_ball(square, limit * limit);
     }
     return invalid;
 }

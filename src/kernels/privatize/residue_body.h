@@ -35,8 +35,8 @@ static int NAME(privatize_residue)(const void *params, stream_key *key, uint64_t
             PER_ISA(int64s) part[2];
             for (size_t half = 0; half < 2; half++) {
                 const PER_ISA(doubles) distance = NAME(load_doubles)(x + i + LANES / 2 * half) - p->offset;
-                e.sum += distance;
-                part[half] = NAME(symbols)(p, distance);
+                NAME(watch_finite)(&e, distance);
+                part[half] = NAME(symbols)(p, PER_ISA(unless_nan)(distance, distance, 0));
             }
             const PER_ISA(int32s) codes = PER_ISA(low_halves)(part[0], part[1]);
             memcpy(found + i, &codes, sizeof codes);

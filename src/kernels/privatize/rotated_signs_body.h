@@ -124,7 +124,7 @@ static int NAME(privatize_rotated_signs)(const void *params, stream_key *key, ui
             product[j] = sum[at.row[j]];
         report[0] = seed[i];
         PER_ISA(signs_of_products)(p->patterns, &coins, square, product, report + 1);
-        invalid |= !(square <= limit * limit);
+        invalid |= outside_of_ball(square, limit * limit);
     }
     return invalid;
 }

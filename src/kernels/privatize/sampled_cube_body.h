@@ -2,25 +2,29 @@
 
 #include "privatize/cube_draws_body.h"
 
-/* Whether a coordinate is outside of the box or NaN. */
-LDP_INLINE int NAME(outside_box)(const sampled_cube *p, REAL v) { return !(v <= (REAL)p->radius) | !(v >= -(REAL)p->radius); }
+/* What a coordinate tells of its record. */
+LDP_INLINE int NAME(found_in)(const sampled_cube *p, REAL v)
+{
+    const REAL radius = (REAL)p->radius;
+    return LDP_OUTSIDE * (!(v <= radius) | !(v >= -radius)) | (LDP_NOT_FINITE & (int)OF_REAL(nan_mask)(v));
+}
 
-/* The random sign of a coordinate: 1 (plus) with probability (1 + v / radius) / 2, in steps of 2^-32; 0 if it is NaN. */
+/* The random sign of a coordinate: 1 (plus) with probability (1 + v / radius) / 2, in steps of 2^-32; NaN counts as 0. */
 LDP_INLINE uint64_t NAME(round_sign)(const sampled_cube *p, REAL v, uint32_t word)
 {
-    return (double)(int32_t)word < (double)v * p->per_unit;
+    return (double)(int32_t)word < (double)OF_REAL(unless_nan)(v, v, 0) * p->per_unit;
 }
 
 /* Signs of n <= 64 coordinates at the given positions. */
 LDP_INLINE uint64_t NAME(signs_at)(const sampled_cube *p, const REAL *x, const uint32_t *at, size_t n, reader *rounding,
-                                   int *invalid)
+                                   int *found)
 {
     uint64_t signs = 0, word = 0;
     for (size_t i = 0; i < n; i++) {
         const REAL v = x[at ? at[i] : i];
         word = i % 2 ? word >> 32 : reader_word(rounding);
         signs |= NAME(round_sign)(p, v, (uint32_t)word) << i;
-        *invalid |= NAME(outside_box)(p, v);
+        *found |= NAME(found_in)(p, v);
     }
     return signs;
 }
@@ -32,7 +36,7 @@ LDP_INLINE uint64_t NAME(signs_at)(const sampled_cube *p, const REAL *x, const u
         const sampled_cube *p = params;                                                                                      \
         const size_t k = p->sampled;                                                                                         \
         uint32_t at[CUBE_TOGETHER * CUBE_SAMPLED + 4] LDP_ALIGNED;                                                           \
-        int invalid = 0;                                                                                                     \
+        int found = 0;                                                                                                       \
         stream drawn = stream_open(key, STREAM_CUBE_COORDINATES, block);                                                     \
         index_reader others;                                                                                                 \
         reader rounding;                                                                                                     \
@@ -50,12 +54,12 @@ LDP_INLINE uint64_t NAME(signs_at)(const sampled_cube *p, const REAL *x, const u
             for (size_t i = 0; i < now; i++) {                                                                               \
                 const REAL *x = (const REAL *)records + (first + i) * p->dim;                                                \
                 report_type *out = (report_type *)reports + (first + i) * k;                                                 \
-                const uint64_t signs = NAME(signs_at)(p, x, at + i * k, k, &rounding, &invalid) ^ draw_disagreements(p, &s); \
+                const uint64_t signs = NAME(signs_at)(p, x, at + i * k, k, &rounding, &found) ^ draw_disagreements(p, &s);   \
                 for (size_t j = 0; j < k; j++)                                                                               \
                     out[j] = (report_type)(2 * at[i * k + j] + (signs >> j & 1));                                            \
             }                                                                                                                \
         }                                                                                                                    \
-        return invalid;                                                                                                      \
+        return found;                                                                                                        \
     }
 
 #define NAME2(stem, type) PER_ISA(LDP_PASTE(LDP_PASTE(stem, DTYPE), type))
@@ -71,7 +75,7 @@ static int NAME(privatize_cap_cube)(const void *params, stream_key *key, uint64_
     const sampled_cube *p = params;
     const size_t bytes = (p->dim + 7) / 8;
     uint8_t record[CUBE_DIM / 8] LDP_ALIGNED;
-    int invalid = 0;
+    int found = 0;
     reader rounding;
     cube_streams s;
     indices_open(&s.members, key, STREAM_CUBE_MEMBERS, block, 8, p->sampled);
@@ -82,12 +86,12 @@ static int NAME(privatize_cap_cube)(const void *params, stream_key *key, uint64_
         uint8_t *row = (uint8_t *)reports + i * bytes;
         for (size_t j = 0; j < p->dim; j += 64) {
             const size_t now = p->dim - j < 64 ? p->dim - j : 64;
-            store_bytes(record + j / 8, NAME(signs_at)(p, x + j, NULL, now, &rounding, &invalid), word_bytes(now));
+            store_bytes(record + j / 8, NAME(signs_at)(p, x + j, NULL, now, &rounding, &found), word_bytes(now));
         }
         if (p->dim <= CUBE_SAMPLED)
             store_bytes(row, load_bytes(record, bytes) ^ draw_disagreements(p, &s), bytes);
         else
             NAME(draw_side)(p, &s.signs, record, row);
     }
-    return invalid;
+    return found;
 }

@@ -77,8 +77,7 @@ LDP_INLINE NAME(uint32s) NAME(turns)(const series *p, const REAL *x, NAME(eviden
 {
     PER_ISA(int64s) part[2];
     for (size_t half = 0; half < 2; half++) {
-        const PER_ISA(doubles) v = NAME(load_doubles)(x + V_BYTES / 8 * half), up = v - p->lower;
-        NAME(watch)(e, up, p->upper - v);
+        const PER_ISA(doubles) up = NAME(distances)(e, NAME(load_doubles)(x + V_BYTES / 8 * half), p->lower, p->upper);
         part[half] = NAME(integers)(PER_ISA(between)(up * p->per_range, 0, 0xffffffffu));
     }
     return (NAME(uint32s))PER_ISA(low_halves)(part[0], part[1]);

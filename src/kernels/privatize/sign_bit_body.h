@@ -15,9 +15,8 @@ LDP_INLINE void NAME(bits_narrow)(const sign_bit *p, stream *s, const REAL *x, s
         for (size_t j = 0; j < 64; j += LANES) {
             PER_ISA(doubles) threshold[2];
             for (size_t half = 0; half < 2; half++) {
-                const PER_ISA(doubles) v = NAME(load_doubles)(x + i + j + LANES / 2 * half), up = v - lower;
-                NAME(watch)(e, up, upper - v);
-                threshold[half] = up * slope + base;
+                const PER_ISA(doubles) v = NAME(load_doubles)(x + i + j + LANES / 2 * half);
+                threshold[half] = NAME(distances)(e, v, lower, upper) * slope + base;
             }
             const PER_ISA(int32s) t = PER_ISA(clamp_int32)(PER_ISA(truncate)(threshold[0], threshold[1]), least, -least);
             PER_ISA(int32s) w;

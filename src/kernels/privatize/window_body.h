@@ -68,9 +68,8 @@ LDP_INLINE void NAME(window_codes)(const window *p, stream *s, const REAL *x, si
     for (size_t i = 0; i < n; i += LANES) {
         PER_ISA(doubles) position[2];
         for (size_t half = 0; half < 2; half++) {
-            const PER_ISA(doubles) v = NAME(load_doubles)(x + i + LANES / 2 * half), up = v - lower;
-            NAME(watch)(e, up, upper - v);
-            position[half] = up * slope - 0x1p31;
+            const PER_ISA(doubles) v = NAME(load_doubles)(x + i + LANES / 2 * half);
+            position[half] = NAME(distances)(e, v, lower, upper) * slope - 0x1p31;
         }
         const PER_ISA(int32s) t = PER_ISA(clamp_int32)(PER_ISA(truncate)(position[0], position[1]), -0x7fffffff - 1, last);
         const NAME(words) at = p->segments ? NAME(unequal_position)(p, t) : (NAME(words))t ^ 0x80000000u;

@@ -67,7 +67,7 @@ static int NAME(piece)(const quantile_sgd *p, const void *words, const REAL *x, 
         const REAL *from = n - i >= PER_VECTOR ? x + i : memcpy(last, x + i, (n - i) * sizeof *x);
         const PER_ISA(doubles) record = NAME(load_doubles)(from);
         const PER_ISA(doubles) v = PER_ISA(floors)(PER_ISA(between)(record * per_unit, least, most));
-        e.sum += record;
+        NAME(watch_finite)(&e, record);
         const PER_ISA(int64s) whole = NAME(integers)(v);
         memcpy(s.value + i, &whole, sizeof whole);
     }

@@ -16,26 +16,26 @@ LDP_INLINE PER_ISA(int64s) NAME(integers)(PER_ISA(doubles) v)
     return (PER_ISA(int64s))(v + LDP_MIDDLE) - (int64_t)bits_f64(LDP_MIDDLE);
 }
 
-/* What tells that one of many numbers was outside of an interval: the signs of the distances from its ends, and a sum that is
- * not finite if a number is not. */
+/* What tells that one of many numbers was outside of an interval, or not finite: bits of differences that are 0 for all others. */
 typedef struct {
-    PER_ISA(int64s) signs;
-    PER_ISA(doubles) sum;
+    PER_ISA(int64s) bits;
 } NAME(evidence);
 
-LDP_INLINE void NAME(watch)(NAME(evidence) * e, PER_ISA(doubles) up, PER_ISA(doubles) down)
+/* The distances from `lower` of the numbers nearest to v in [lower, upper], and of the center for NaN. The ends are not -0. */
+LDP_INLINE PER_ISA(doubles) NAME(distances)(NAME(evidence) * e, PER_ISA(doubles) v, double lower, double upper)
 {
-    e->signs |= (PER_ISA(int64s))(up + 0.0) | (PER_ISA(int64s))(down + 0.0); /* -0.0 becomes 0.0 */
-    e->sum += up;
+    const PER_ISA(doubles) inside = PER_ISA(between)(v, lower, upper);
+    e->bits |= (PER_ISA(int64s))(inside - v);
+    return PER_ISA(unless_nan)(v, inside - lower, 0.5 * (upper - lower));
 }
 
+LDP_INLINE void NAME(watch_finite)(NAME(evidence) * e, PER_ISA(doubles) v) { e->bits |= (PER_ISA(int64s))(v - v); }
+
+/* LDP_OUTSIDE, or 0. */
 LDP_INLINE int NAME(outside)(const NAME(evidence) * e)
 {
-    int64_t signs = 0;
-    double sum = 0;
-    for (size_t l = 0; l < V_BYTES / 8; l++) {
-        signs |= e->signs[l];
-        sum += e->sum[l];
-    }
-    return (int)((uint64_t)signs >> 63) | !(sum < __builtin_inf()) | !(sum > -__builtin_inf()); /* without a jump */
+    int64_t bits = 0;
+    for (size_t l = 0; l < V_BYTES / 8; l++)
+        bits |= e->bits[l];
+    return (int)((uint64_t)(bits | -bits) >> 63); /* without a jump */
 }

@@ -66,6 +66,16 @@ LDP_INLINE int32s_avx2 clamp_int32_avx2(int32s_avx2 v, int32_t least, int32_t mo
     return (int32s_avx2)_mm256_min_epi32(_mm256_max_epi32((__m256i)v, _mm256_set1_epi32(least)), _mm256_set1_epi32(most));
 }
 
+LDP_INLINE floats_avx2 limit_floats_avx2(floats_avx2 v, float most)
+{
+    return (floats_avx2)_mm256_min_ps(_mm256_max_ps((__m256)v, _mm256_set1_ps(-most)), _mm256_set1_ps(most));
+}
+
+LDP_INLINE floats_avx2 floats_of_numbers_avx2(floats_avx2 x, floats_avx2 v)
+{
+    return (floats_avx2)_mm256_and_ps((__m256)v, _mm256_cmp_ps((__m256)x, (__m256)x, _CMP_ORD_Q));
+}
+
 typedef double doubles_avx2 __attribute__((vector_size(32)));
 typedef int64_t int64s_avx2 __attribute__((vector_size(32)));
 
@@ -127,6 +137,14 @@ LDP_INLINE doubles_avx2 between_avx2(doubles_avx2 v, double low, double high)
 {
     return (doubles_avx2)_mm256_min_pd(_mm256_max_pd((__m256d)v, _mm256_set1_pd(low)), _mm256_set1_pd(high));
 }
+
+LDP_INLINE doubles_avx2 unless_nan_avx2(doubles_avx2 x, doubles_avx2 v, double instead)
+{
+    const __m256d nan = _mm256_cmp_pd((__m256d)x, (__m256d)x, _CMP_UNORD_Q);
+    return (doubles_avx2)_mm256_blendv_pd((__m256d)v, _mm256_set1_pd(instead), nan);
+}
+
+LDP_INLINE doubles_avx2 limit_doubles_avx2(doubles_avx2 v, double most) { return between_avx2(v, -most, most); }
 
 LDP_INLINE doubles_avx2 floors_avx2(doubles_avx2 v) { return (doubles_avx2)_mm256_floor_pd((__m256d)v); }
 

@@ -79,6 +79,17 @@ LDP_INLINE int32s_avx512 clamp_int32_avx512(int32s_avx512 v, int32_t least, int3
     return (int32s_avx512)_mm512_min_epi32(_mm512_max_epi32((__m512i)v, _mm512_set1_epi32(least)), _mm512_set1_epi32(most));
 }
 
+/* The smaller magnitude, with the sign of v. */
+LDP_INLINE floats_avx512 limit_floats_avx512(floats_avx512 v, float most)
+{
+    return (floats_avx512)_mm512_range_ps((__m512)v, _mm512_set1_ps(most), 2);
+}
+
+LDP_INLINE floats_avx512 floats_of_numbers_avx512(floats_avx512 x, floats_avx512 v)
+{
+    return (floats_avx512)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)x, (__m512)x, _CMP_ORD_Q), (__m512)v);
+}
+
 typedef double doubles_avx512 __attribute__((vector_size(64)));
 typedef int64_t int64s_avx512 __attribute__((vector_size(64)));
 
@@ -126,6 +137,17 @@ LDP_INLINE int32s_avx512 low_halves_avx512(int64s_avx512 a, int64s_avx512 b)
 LDP_INLINE doubles_avx512 between_avx512(doubles_avx512 v, double low, double high)
 {
     return (doubles_avx512)_mm512_min_pd(_mm512_max_pd((__m512d)v, _mm512_set1_pd(low)), _mm512_set1_pd(high));
+}
+
+LDP_INLINE doubles_avx512 unless_nan_avx512(doubles_avx512 x, doubles_avx512 v, double instead)
+{
+    const __mmask8 nan = _mm512_cmp_pd_mask((__m512d)x, (__m512d)x, _CMP_UNORD_Q);
+    return (doubles_avx512)_mm512_mask_mov_pd((__m512d)v, nan, _mm512_set1_pd(instead));
+}
+
+LDP_INLINE doubles_avx512 limit_doubles_avx512(doubles_avx512 v, double most)
+{
+    return (doubles_avx512)_mm512_range_pd((__m512d)v, _mm512_set1_pd(most), 2);
 }
 
 LDP_INLINE doubles_avx512 floors_avx512(doubles_avx512 v) { return (doubles_avx512)_mm512_floor_pd((__m512d)v); }

@@ -109,6 +109,21 @@ LDP_INLINE int32s_plain clamp_int32_plain(int32s_plain v, int32_t least, int32_t
     return (v & ~below & ~above) | (low & below) | (high & above);
 }
 
+/* The numbers nearest to v in [-most, most]; any of them for NaN. */
+LDP_INLINE floats_plain limit_floats_plain(floats_plain v, float most)
+{
+    const floats_plain high = {most, most, most, most};
+    const int32s_plain less = v<high, more = v> - high;
+    const int32s_plain upper = ((int32s_plain)v & less) | ((int32s_plain)high & ~less);
+    return (floats_plain)((upper & more) | ((int32s_plain)-high & ~more));
+}
+
+/* v, or 0 where x is NaN. */
+LDP_INLINE floats_plain floats_of_numbers_plain(floats_plain x, floats_plain v)
+{
+    return (floats_plain)((int32s_plain)v & (int32s_plain)(x == x));
+}
+
 /* v with the ones of `bit` in the lanes where a < b. */
 LDP_INLINE int32s_plain mark_less_plain(int32s_plain v, floats_plain a, floats_plain b, int32s_plain bit)
 {
@@ -158,6 +173,17 @@ LDP_INLINE doubles_plain between_plain(doubles_plain v, double low, double high)
     const int64s_plain below = lower < most;
     return (doubles_plain)(((int64s_plain)lower & below) | ((int64s_plain)most & ~below));
 }
+
+/* v, or `instead` where x is NaN. */
+LDP_INLINE doubles_plain unless_nan_plain(doubles_plain x, doubles_plain v, double instead)
+{
+    const int64s_plain number = x == x;
+    const doubles_plain other = {instead, instead};
+    return (doubles_plain)(((int64s_plain)v & number) | ((int64s_plain)other & ~number));
+}
+
+/* The numbers nearest to v in [-most, most]; any of them for NaN. */
+LDP_INLINE doubles_plain limit_doubles_plain(doubles_plain v, double most) { return between_plain(v, -most, most); }
 
 /* floor for |v| <= 2^52. */
 LDP_INLINE doubles_plain floors_plain(doubles_plain v) { return (doubles_plain){floor_plain(v[0]), floor_plain(v[1])}; }

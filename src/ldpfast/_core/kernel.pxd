@@ -13,7 +13,7 @@ cdef struct record_source:
 
 cdef class Kernel:
     cdef privatize_fn by_size[4]       # by the item size of the records
-    cdef clip_fn clip_by_size[4]       # nearest valid records; NULL: every record is valid, or none is near
+    cdef clip_fn clip_by_size[4]       # nearest valid vectors of those that are not finite; NULL: the kernels need none
     cdef tally_fn tally_by_size[4]     # tallies of the reports of such records
     cdef const void *params
     cdef const void *clip_params
@@ -26,7 +26,7 @@ cdef class Kernel:
     cdef size_t workspace_bytes        # memory that the kernel needs for a block, besides the stack
     cdef int privatize_block(self, int size, stream_key *key, uint64_t block, const void *x, size_t n, void *out,
                              char *workspace) noexcept nogil
-    cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
-                               char *out, char *scratch, bint clip) noexcept nogil
+    cdef int privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
+                              char *out, char *scratch, bint clip) noexcept nogil
     cdef char *scratch_for(self, const record_source *x, bint clip) except? NULL
     cdef int open_records(self, const Py_buffer *view, record_source *x) except -1

@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from ldpfast._core.blocks cimport close_key, fresh_key, load_key, size_index
-from ldpfast._core.kernels cimport KEY_BYTES, key_open, key_wipe, stream_key
+from ldpfast._core.kernels cimport KEY_BYTES, LDP_NOT_FINITE, key_open, key_wipe, stream_key
 
 cdef size_t SCRATCH_BYTES = 65536  # bytes of reports that are drawn and then counted, so that they stay in cache
 
@@ -45,31 +45,32 @@ cdef class Kernel:
 
     cdef int privatize_block(self, int size, stream_key *key, uint64_t block, const void *x, size_t n, void *out,
                              char *workspace) noexcept nogil:
-        """Call the kernel for one block. A kernel with a workspace finds it in its parameters, of which the call has a copy."""
+        """Call the kernel for one block; see kernel.h for the result. A kernel with a workspace finds it in its parameters, of which the call has a copy."""
         return self.by_size[size](self.params, key, block, x, n, out)
 
-    cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
-                               char *out, char *scratch, bint clip) noexcept nogil:
+    cdef int privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
+                              char *out, char *scratch, bint clip) noexcept nogil:
         """Privatize n records with items of 2^size bytes from number `first` on, starting at block number `block`.
 
-        `scratch` is that of `scratch_for`. Returns whether all records are certainly valid.
+        `scratch` is that of `scratch_for`. Returns what the kernels found, as in kernel.h. With `clip`, a block with vectors that are
+        not finite is privatized again, from the nearest valid ones and with the same random numbers: that takes longer.
         """
         cdef size_t i = 0, now, rows = self.rows
+        cdef int found = 0, here
         cdef size_t report_bytes = self.report_items * (self.report_size or <size_t>1 << size)
         cdef const char *records
         cdef char *copies = scratch + self.workspace_bytes
-        cdef bint valid = True
         while i < n:
             now = min(rows, n - i)
             records = contiguous_records(x, first + i, now, copies)
-            if clip:
+            here = self.privatize_block(size, key, block, records, now, out + i * report_bytes, scratch)
+            if clip and here & LDP_NOT_FINITE:
                 self.clip_by_size[size](self.clip_params, records, now, copies)
-                records = copies
-            if self.privatize_block(size, key, block, records, now, out + i * report_bytes, scratch):
-                valid = False
+                self.privatize_block(size, key, block, copies, now, out + i * report_bytes, scratch)
+            found |= here
             block += 1
             i += now
-        return valid
+        return found
 
     cdef char *scratch_for(self, const record_source *x, bint clip) except? NULL:
         """Return memory for the workspace of the kernel, and for the records of a block if they must be copied; NULL for neither."""
@@ -101,14 +102,14 @@ cdef class Kernel:
         """Fill `out` with the reports of the records `x`, starting at block number `block` of the key.
 
         `x` is contiguous in all axes but the first. Returns whether all records are certainly valid. With `clip` the
-        nearest valid records are used. Without a key (None) the operating system gives one, which is used for this call only.
+        nearest valid records are used, and the result is whether certainly no vector has NaN. Without a key (None) the operating system gives one, which is used for this call only.
         """
         cdef Py_buffer records, reports
         cdef record_source source
         cdef stream_key k
-        cdef int size
+        cdef int size, found
         cdef char *scratch = NULL
-        cdef bint valid
+        cdef bint copies
         if key is None:
             fresh_key(&k)
         else:
@@ -122,11 +123,11 @@ cdef class Kernel:
                     if reports.len != <Py_ssize_t>(
                             source.count * self.report_items * (self.report_size or records.itemsize)):
                         raise ValueError("records and reports do not fit together")
-                    clip = clip and self.clip_by_size[size] is not NULL
-                    scratch = self.scratch_for(&source, clip)
+                    copies = clip and self.clip_by_size[size] is not NULL
+                    scratch = self.scratch_for(&source, copies)
                     with nogil:
-                        valid = self.privatize_blocks(size, &k, block, &source, 0, source.count, <char *>reports.buf, scratch,
-                                                      clip)
+                        found = self.privatize_blocks(size, &k, block, &source, 0, source.count, <char *>reports.buf, scratch,
+                                                      copies)
                 finally:
                     free(scratch)
                     PyBuffer_Release(&reports)
@@ -134,7 +135,7 @@ cdef class Kernel:
                 PyBuffer_Release(&records)
         finally:
             close_key(&k)
-        return valid
+        return not (found & LDP_NOT_FINITE if clip else found)
 
     def privatize_number(self, key: Stream | bytes | None, uint64_t block, x: float, Py_ssize_t item_bytes, bint is_code,
                          bint to_code, bint clip=False) -> int | float | None:
@@ -168,8 +169,6 @@ cdef class Kernel:
         else:
             load_key(key, &k)
         try:
-            if clip and self.clip_by_size[size] is not NULL:
-                self.clip_by_size[size](self.clip_params, &record, 1, &record)
             valid = not self.by_size[size](self.params, &k, block, &record, 1, &report)
         finally:
             key_wipe(&record, sizeof(record))
@@ -226,7 +225,7 @@ cdef class Kernel:
     def run(self, key: Stream | bytes, uint64_t block, x: NDArray[Any], state: NDArray[Any], bint clip=False) -> bool:
         """Privatize the records `x` and add the reports to `state`, without storing them.
 
-        `x` and the result are those of `privatize`.
+        `x` and `clip` are as for `privatize`. Returns whether all records are certainly valid.
         """
         cdef Py_buffer records, counts
         cdef record_source source
@@ -253,7 +252,7 @@ cdef class Kernel:
                     with nogil:
                         while i < source.count:
                             now = min(together, source.count - i)
-                            if not self.privatize_blocks(size, &k, block, &source, i, now, reports, scratch, clip):
+                            if self.privatize_blocks(size, &k, block, &source, i, now, reports, scratch, clip):
                                 valid = False
                             self.tally_by_size[size](self.format, reports, now, counts.buf)
                             block += together // self.rows

@@ -109,6 +109,9 @@ cdef extern from "random/uniform.h" nogil:
 
 
 cdef extern from "privatize/kernel.h" nogil:
+    enum:
+        LDP_OUTSIDE
+        LDP_NOT_FINITE
     ctypedef int (*privatize_fn "privatize_fn *")(
         const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out) noexcept nogil
     ctypedef void (*clip_fn "clip_fn *")(const void *params, const void *x, size_t n, void *out) noexcept nogil
@@ -116,13 +119,10 @@ cdef extern from "privatize/kernel.h" nogil:
 
 
 cdef extern from "privatize/clip.h" nogil:
-    ctypedef struct number_range:
-        size_t items
-        double lower, upper, center
     ctypedef struct row_range:
         size_t dim
         double far
-    clip_fn clip_numbers_f32, clip_numbers_f64, clip_rows_f32, clip_rows_f64
+    clip_fn clip_rows_f32, clip_rows_f64
 
 
 cdef extern from "privatize/randomized_response.h" nogil:

@@ -2,7 +2,7 @@
 from libc.stdint cimport uint64_t
 
 from ldpfast._core.kernel cimport Kernel
-from ldpfast._core.kernels cimport (direction_format, frame_format, grid_format, l2_ball, laplace, number_range, rank_codebook,
+from ldpfast._core.kernels cimport (direction_format, frame_format, grid_format, l2_ball, laplace, rank_codebook,
                                     ranked_signs, row_range, vector_format)
 
 
@@ -32,6 +32,5 @@ cdef class RankedSigns(Kernel):
 
 cdef class Laplace(Kernel):
     cdef laplace p
-    cdef number_range numbers_in_interval
     cdef row_range rows_in_ball
     cdef grid_format sums

@@ -10,7 +10,6 @@ from ldpfast._core.kernels cimport *
 
 cdef extern from "<float.h>" nogil:
     float FLT_MAX
-    double DBL_MAX
 
 
 # Coins, whose integers the kernels take.
@@ -250,16 +249,12 @@ cdef class DistributionResponse(CodedLevels):
 
 cdef class FloatCodes(CodeKernel):
     """Base class of kernels with float or double records and codes of one byte."""
-    cdef number_range valid
 
-    cdef void configure_numbers(self, size_t k, double lower, double upper, double center):
-        """Set the number of codes, the range of valid records, and the record that NaN becomes with clipping."""
+    cdef void configure_bytes(self, size_t k):
+        """Set the number of codes, at most 256."""
         self.configure_counts(k)
         self.report_size = 1
         self.tally_by_size = [NULL, NULL, tally_codes_u8, tally_codes_u8]
-        self.valid = number_range(1, lower, upper, center)
-        self.clip_params = &self.valid
-        self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
 
 
 cdef class Residue(FloatCodes):
@@ -271,7 +266,7 @@ cdef class Residue(FloatCodes):
         self.p.per_width, self.p.offset, self.p.per_modulus = 1 / width, offset, 1.0 / coin.k
         self.p.power_of_two = coin.k & (coin.k - 1) == 0
         self.params = &self.p
-        self.configure_numbers(coin.k, -DBL_MAX, DBL_MAX, offset)
+        self.configure_bytes(coin.k)
         self.by_size = [NULL, NULL, privatize_residue_f32, privatize_residue_f64]
 
 
@@ -286,7 +281,7 @@ cdef class Bins(FloatCodes):
         for i, cut in enumerate(cuts):
             self.p.cuts[i] = cut
         self.params = &self.p
-        self.configure_numbers(coin.k, -DBL_MAX, DBL_MAX, -DBL_MAX)
+        self.configure_bytes(coin.k)
         self.by_size = [NULL, NULL, privatize_bins_f32, privatize_bins_f64]
 
 
@@ -298,7 +293,7 @@ cdef class SignBit(FloatCodes):
         cdef uint64_t low = -heads if bits == 64 else (<uint64_t>1 << bits) - heads
         self.p = sign_bit(lower, upper, 1 / (upper - lower), low, heads - low, bits)
         self.params = &self.p
-        self.configure_numbers(2, lower, upper, lower + (upper - lower) / 2)
+        self.configure_bytes(2)
         self.by_size = [NULL, NULL, privatize_sign_bit_f32, privatize_sign_bit_f64]
 
 
@@ -338,7 +333,7 @@ cdef class Window(FloatCodes):
             for j, (start, position, slope) in enumerate(segments):
                 self.p.segment[j] = window_segment(start, position, slope)
         self.params = &self.p
-        self.configure_numbers(coin.outputs + (2 if bit_words else 0), lower, upper, lower + (upper - lower) / 2)
+        self.configure_bytes(coin.outputs + (2 if bit_words else 0))
         self.by_size = [NULL, NULL, privatize_window_f32, privatize_window_f64]
 
 
@@ -520,13 +515,9 @@ cdef class ViewResponse(Kernel):
 cdef class LinfBall(BitKernel):
     """Packed signs. `keep_tie` / 2^64 is the probability of keeping a tie; 0 means always."""
     cdef linf_ball p
-    cdef number_range valid
 
     def __init__(self, size_t dim, double radius, uint64_t heads, uint64_t keep_tie):
         self.p = linf_ball(dim, radius, 2.0**30 / radius, heads, keep_tie)
-        self.valid = number_range(dim, -radius, radius, 0)
-        self.clip_params = &self.valid
-        self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.params = &self.p
         self.configure_bits(dim)
         self.items = dim
@@ -538,14 +529,11 @@ cdef class CapCube(BitKernel):
     """Packed signs of all coordinates, which agree with those of the record in at least `threshold` places with probability
     `heads` / 2^64. `up_to` holds the numbers of patterns with at most 0, 1, ... disagreements."""
     cdef sampled_cube p
-    cdef number_range valid
 
     def __init__(self, uint32_t dim, double radius, uint64_t heads, uint32_t threshold, up_to: Sequence[int]):
         if not dim / 2 < threshold <= dim <= <uint32_t>CUBE_DIM:
             raise ValueError("the threshold must be above half of the dimension, which is limited")
-        load_cube(&self.p, &self.valid, dim, dim, radius, heads, threshold, up_to)
-        self.clip_params = &self.valid
-        self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
+        load_cube(&self.p, dim, dim, radius, heads, threshold, up_to)
         self.params = &self.p
         self.configure_bits(dim)
         self.items = dim
@@ -553,7 +541,7 @@ cdef class CapCube(BitKernel):
         self.by_size = [NULL, NULL, privatize_cap_cube_f32, privatize_cap_cube_f64]
 
 
-cdef int load_cube(sampled_cube *p, number_range *valid, uint32_t dim, uint32_t sampled, double radius, uint64_t heads,
+cdef int load_cube(sampled_cube *p, uint32_t dim, uint32_t sampled, double radius, uint64_t heads,
                    uint32_t threshold, up_to) except -1:
     """Fill the structs of both forms of the cube."""
     cdef int i
@@ -561,23 +549,19 @@ cdef int load_cube(sampled_cube *p, number_range *valid, uint32_t dim, uint32_t 
     if sampled <= <uint32_t>CUBE_SAMPLED:
         for i, count in enumerate(up_to):
             p.up_to[i] = p.patterns = count
-    valid[0] = number_range(dim, -radius, radius, 0)
     return 0
 
 
 cdef class SampledCube(Kernel):
     """Items 2 j + sign of `sampled` of the coordinates. See `CapCube` for the other arguments."""
     cdef sampled_cube p
-    cdef number_range valid
     cdef code_rows codes
 
     def __init__(self, uint32_t dim, uint32_t sampled, double radius, uint64_t heads, uint32_t threshold,
                  up_to: Sequence[int]):
         if not sampled / 2 < threshold <= sampled <= <uint32_t>CUBE_SAMPLED or sampled >= dim or dim >= 1 << 31:
             raise ValueError("the sampled coordinates do not fit the kernel")
-        load_cube(&self.p, &self.valid, dim, sampled, radius, heads, threshold, up_to)
-        self.clip_params = &self.valid
-        self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
+        load_cube(&self.p, dim, sampled, radius, heads, threshold, up_to)
         self.params = &self.p
         self.codes = code_rows(2 * <size_t>dim, sampled)
         self.format = &self.codes
@@ -602,11 +586,10 @@ cdef class SampledCube(Kernel):
 cdef int load_set_cube(set_cube *p, uint32_t k, uint32_t own, uint32_t dim, uint32_t sampled, uint64_t heads,
                        uint32_t threshold, up_to) except -1:
     """Fill the struct of both forms of the cube of sets."""
-    cdef number_range unused
     if not (1 <= own <= k <= dim <= k + 1 and k + own < 65535 and sampled / 2 < threshold <= sampled):
         raise ValueError("the sets do not fit the kernel")
     memset(p, 0, sizeof(set_cube))
-    load_cube(&p.cube, &unused, dim, sampled, 1.0, heads, threshold, up_to)
+    load_cube(&p.cube, dim, sampled, 1.0, heads, threshold, up_to)
     p.k, p.own = k, own
     return 0
 
@@ -661,13 +644,9 @@ cdef class SetCube(Kernel):
 cdef class Series(BitKernel):
     """Packed signs for the terms of a trigonometric series on an interval, in the layout of `LinfBall`."""
     cdef series p
-    cdef number_range valid
 
     def __init__(self, size_t terms, double lower, double upper, uint64_t heads):
         self.p = series(terms, lower, upper, 2.0**32 / (upper - lower), heads)
-        self.valid = number_range(1, lower, upper, lower + (upper - lower) / 2)
-        self.clip_params = &self.valid
-        self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.params = &self.p
         self.configure_bits(terms)
         self.items = 1
@@ -853,10 +832,6 @@ cdef class Laplace(Kernel):
             self.rows_in_ball = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
             self.clip_params = &self.rows_in_ball
             self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
-        else:
-            self.numbers_in_interval = number_range(dim, lower, upper, lower + (upper - lower) / 2)
-            self.clip_params = &self.numbers_in_interval
-            self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.sums.dim, self.sums.lower, self.sums.grid = dim, lower, grid
         self.params = &self.p
         self.format = &self.sums
