@@ -37,7 +37,7 @@ def seal(magic: bytes, header: dict[str, Any], payload: bytes) -> bytes:
     return body + _digest(body)
 
 
-def unseal(magic: bytes, what: str, data: bytes) -> tuple[dict[str, Any], bytes]:
+def unseal(magic: bytes, what: str, data: bytes, *others: bytes) -> tuple[dict[str, Any], bytes]:
     """Return the header and payload of bytes that `seal` returned.
 
     Parameters
@@ -48,6 +48,8 @@ def unseal(magic: bytes, what: str, data: bytes) -> tuple[dict[str, Any], bytes]
         Name of the object in error messages, such as "an aggregator".
     data : bytes
         The saved state.
+    *others : bytes
+        What `data` may start with as well: other versions of the layout.
 
     Returns
     -------
@@ -62,8 +64,9 @@ def unseal(magic: bytes, what: str, data: bytes) -> tuple[dict[str, Any], bytes]
     whole = as_bytes(data)
     if whole[:7] != magic[:7]:
         raise ValueError(f"data must be the bytes of {what}: the magic number is wrong")
-    if whole[:8] != magic:
-        raise ValueError(f"data must be of layout version {magic[7]}, got {whole[7] if len(whole) > 7 else 'nothing'}")
+    if whole[:8] not in (magic, *others):
+        versions = " or ".join(str(one[7]) for one in (magic, *others))
+        raise ValueError(f"data must be of layout version {versions}, got {whole[7] if len(whole) > 7 else 'nothing'}")
     body, digest = whole[:-_DIGEST_BYTES], whole[-_DIGEST_BYTES:]
     if len(body) < _PREFIX.size or _digest(body) != digest:
         raise ValueError(f"data must be the bytes of {what}: they are damaged or cut off")

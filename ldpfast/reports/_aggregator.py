@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from .. import _check
-from .._envelope import as_bytes, seal, unseal
+from .._envelope import as_bytes
 from .._registry import class_of_state
 from .._schema import read_integer
 from .._typing import AnyArray
@@ -16,8 +16,9 @@ from ._batches import carried_names, new_names, read_batches
 from ._counts import MAX_REPORTS, Counts, read_question
 from ._labeled_reports import is_binary
 from ._recipe import Asked
+from ._saved_counts import Magic, seal_counts, unseal_counts
 
-MAGIC = b"LDPFAST\x04"  # the last byte is the version of the layout
+MAGIC = Magic(b"LDPFAST\x04", b"LDPFAST\x05")
 REASONS = ("type", "length", "version", "fingerprint", "question", "order", "value")  # for which messages are refused
 
 
@@ -228,7 +229,7 @@ class Aggregator:
         header = {"n": self.n, "schema": self.question.schema(), "batches": sorted(self._counts.batches)}
         if self.refused:
             header["refused"] = self.refused
-        return seal(MAGIC, header, self._counts.packed())
+        return seal_counts(MAGIC, header, self._counts.states)
 
     @staticmethod
     def from_bytes(data: bytes) -> Any:
@@ -252,7 +253,7 @@ class Aggregator:
         other = class_of_state(as_bytes(data)[:7])
         if other not in (None, Aggregator):
             return other.from_bytes(data)
-        header, payload = unseal(MAGIC, "an aggregator", data)
+        header, saved = unseal_counts(MAGIC, "an aggregator", data)
         if set(header) - {"refused"} != {"n", "schema", "batches"}:
             raise ValueError("data must be the bytes of an aggregator: the header is not that of one")
         try:
@@ -263,7 +264,7 @@ class Aggregator:
         question = read_question(header["schema"])
         if not 0 <= n < MAX_REPORTS:
             raise ValueError(f"data must hold a state that n = {n} reports can have")
-        counts = Counts.unpacked(question, [None], [n], payload)
+        counts = Counts.read(question, [None], [n], saved)
         counts.batches, counts.refused = batches, refused
         if not counts.is_possible():
             raise ValueError(f"data must hold a state that n = {n} reports can have")

@@ -18,6 +18,7 @@ from .._typing import AnyArray
 from ..results import People, new_count
 from ._batches import new_names
 from ._recipe import Asked
+from ._saved_counts import SavedCounts, read_counts
 
 MAX_REPORTS = 1 << 62  # so that 64-bit counts cannot overflow
 MAX_BYTES = 1 << 30  # of the counts of all groups
@@ -203,32 +204,11 @@ class Counts:
 
     # Bytes ------------------------------------------------------------------------------------------------------------
 
-    def packed(self) -> bytes:
-        """Return the arrays as bytes, little-endian, one after the other."""
-        return b"".join(
-            np.ascontiguousarray(state).astype(state.dtype.newbyteorder("<"), copy=False).tobytes()
-            for state in self.states
-        )
-
     @classmethod
-    def unpacked(cls, question: Asked, values: Sequence[Any], n: Sequence[int], payload: bytes) -> Counts:
-        """Return the counts with the arrays that `packed` saved.
-
-        Raises
-        ------
-        ValueError
-            If the payload has another size, before memory is allocated.
-        """
+    def read(cls, question: Asked, values: Sequence[Any], n: Sequence[int], saved: SavedCounts) -> Counts:
+        """Return the counts of a saved state; `ValueError` as for `read_counts`."""
         layouts = [((len(values), *shape), np.dtype(dtype)) for shape, dtype in question._recipe.state_layouts]
-        sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in layouts]
-        if len(payload) != sum(sizes):
-            raise ValueError(f"data must hold a state of {sum(sizes)} bytes, got {len(payload)}")
-        states, start = [], 0
-        for (shape, dtype), size in zip(layouts, sizes, strict=True):
-            state = np.frombuffer(payload[start : start + size], dtype.newbyteorder("<")).astype(dtype)
-            states.append(state.reshape(shape))
-            start += size
-        return cls.of(question, values, states, np.array(n, np.int64))
+        return cls.of(question, values, read_counts(saved, layouts), np.array(n, np.int64))
 
     def is_possible(self, place: int = 0) -> bool:
         """Return whether people can have the counts of a group."""

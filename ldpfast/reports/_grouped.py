@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 
 from .. import _schema
-from .._envelope import seal, unseal
 from .._frames import By, group_value, read_by
 from .._warnings import warn
 from ..results import SmallSampleWarning
@@ -17,8 +16,9 @@ from ._aggregator import Aggregator
 from ._batches import read_batches
 from ._counts import MAX_REPORTS, Counts, read_question, require_equal, require_room
 from ._grouped_results import GroupedResults, in_order
+from ._saved_counts import Magic, seal_counts, unseal_counts
 
-MAGIC = b"LDPGRUP\x01"  # the last byte is the version of the layout
+MAGIC = Magic(b"LDPGRUP\x01", b"LDPGRUP\x02")
 
 
 class GroupedAggregator(Mapping[Any, Aggregator]):
@@ -218,7 +218,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             "schema": self.question.schema(),
             "batches": sorted(self._counts.batches),
         }
-        return seal(MAGIC, header, counts.packed())
+        return seal_counts(MAGIC, header, counts.states)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> GroupedAggregator:
@@ -239,7 +239,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             If `data` is not bytes; if it is damaged, of another object, or of another version; if no reports can have these
             counts.
         """
-        header, payload = unseal(MAGIC, "the aggregators of groups", data)
+        header, saved = unseal_counts(MAGIC, "the aggregators of groups", data)
         if set(header) != {"by", "groups", "n", "schema", "batches"} or not isinstance(header["groups"], list):
             raise ValueError("data must be the bytes of the aggregators of groups: the header is not that of them")
         try:
@@ -256,7 +256,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         except (TypeError, ValueError) as error:
             raise ValueError(f"data must be the bytes of the aggregators of groups: {error}") from error
         question = read_question(header["schema"])
-        counts = Counts.unpacked(question, values, n, payload)
+        counts = Counts.read(question, values, n, saved)
         for number, value in enumerate(values):
             if not counts.is_possible(number):
                 raise ValueError(f"data must hold states that groups can have; group {value!r} has another")

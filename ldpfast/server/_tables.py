@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-VERSION = 5
-# The table that is changed, and statements, from a version to the next one. `LoggedIds` makes what is new in version 4, a log
-# that older servers do not read.
+VERSION = 6
+# The table that is changed, and statements, from a version to the next one. What is new in two versions, older servers do not
+# read: the log of `LoggedIds` in version 4, and packed states in version 6.
 MIGRATIONS: dict[int, tuple[str, list[str]]] = {
     1: ("occasions", ["ALTER TABLE occasions ADD COLUMN closed BOOLEAN NOT NULL DEFAULT FALSE"]),
     2: (

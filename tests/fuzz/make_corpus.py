@@ -111,6 +111,7 @@ def contents() -> dict[str, dict[str, bytes]]:
         "aggregator": {
             **{name: state.to_bytes() for name, state in counted.items()},
             "round": repeated.in_round(3).aggregator().to_bytes(),
+            "packed": ldp.RandomizedResponse(10_000, 9.0).collect([5, 5, 9_000], rng=1).to_bytes(),
         },
         "survey_state": {
             "counted": SURVEY.aggregator().update(survey_reports, batch="one").to_bytes(),

@@ -110,9 +110,9 @@ def test_what_is_not_bytes_is_a_type_error(data):
 def test_another_layout_version_is_named_in_the_message():
     data = ldp.Warner(1.0).aggregator().to_bytes()
     for version in (1, 2, 3):
-        with raises(ValueError, f"data must be of layout version 4, got {version}"):
+        with raises(ValueError, f"data must be of layout version 4 or 5, got {version}"):
             Aggregator.from_bytes(data[:7] + bytes([version]) + data[8:])
-    with raises(ValueError, "data must be of layout version 4, got nothing"):
+    with raises(ValueError, "data must be of layout version 4 or 5, got nothing"):
         Aggregator.from_bytes(data[:7])
 
 

@@ -562,7 +562,7 @@ def test_a_database_of_the_first_version_is_brought_to_this_one(kind, tmp_path):
         with store.write() as connection:
             connection.execute(sa.text("UPDATE ldpfast SET version = 7"))
         store.close()
-        with pytest.raises(ValueError, match="must be of version 5 of the server or older, got version 7"):
+        with pytest.raises(ValueError, match="must be of version 6 of the server or older, got version 7"):
             Store(plan, url)
 
 
