@@ -33,12 +33,13 @@ from . import _page
 from ._access import COOKIE, Tokens, session_of
 from ._alerts import AlertRules, AlertWatch
 from ._loss import sentences
+from ._page_states import PageState, PageStates
 from ._receiver import LOG, Receiver, UnavailableError
 from ._requests import KnownHosts, Worker, body_of
 from ._results import Primary, ResultCache, arrow_of, csv_of, trend_plot
 from ._series_results import SeriesResults
 from ._server_plan import ServerPlan, SurveyOccasion, checked_questions, texts_of
-from ._store import Store
+from ._store import Store, Summary
 from ._wave_schedule import WaveSchedule
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
 
@@ -106,7 +107,7 @@ def create_app(
     folds : bool, default True
         Whether messages are folded into counts, and deleted, a few seconds after they were stored.
     clock : callable, default time.time
-        What a calendar is compared with: it returns the seconds since the epoch.
+        What a calendar is compared with, and the time of what the page shows: it returns the seconds since the epoch.
 
     Returns
     -------
@@ -162,7 +163,7 @@ def create_app(
     watch = None if rules is None else AlertWatch(store, rules)
     tell = None if watch is None else watch.closed
     schedule = None if plan.calendar is None else WaveSchedule(store, plan.calendar, clock, tell)
-    server = _Server(store, reads_need_token, _check.flag("folds", folds), schedule, first, watch)
+    server = _Server(store, reads_need_token, _check.flag("folds", folds), schedule, first, watch, clock)
     middleware = [Middleware(KnownHosts, allowed_hosts=list(hosts), www_redirect=False)]
     if origins:
         middleware.append(
@@ -209,6 +210,7 @@ class _Server:
         schedule: WaveSchedule | None,
         primary: tuple[str, ...],
         watch: AlertWatch | None,
+        clock: Callable[[], float],
     ) -> None:
         self.store, self._schedule = store, schedule
         self._primary, self._watch = primary, watch
@@ -216,6 +218,7 @@ class _Server:
         self._receiver: Receiver | None = None
         self._results = ResultCache(store)
         self._worker = Worker(self._results.release)
+        self._states = PageStates(self._results, self._worker, clock)
         self._described: dict[bytes, tuple[bytes, str]] = {}
         self._describing = asyncio.Lock()
         self._registry = CollectorRegistry()
@@ -394,19 +397,24 @@ class _Server:
         """Return the page, or the one that asks for a token."""
         if not self._may_read(request):
             return HTMLResponse(_page.login(False), 401, headers=HEADERS)
-        return HTMLResponse(await self._worker.compute(request, lambda _: self._dashboard(request)), headers=HEADERS)
-
-    def _dashboard(self, request: Request) -> str:
-        shown = self._results.of(self._occasion(request))
         label = request.query_params.get("group")
-        if label is not None and label not in shown.n_by_label:
-            raise HTTPException(404, "there is no such group")
-        occasions, summary = self.store.occasions(), self.store.summary()
+        occasion, summary = await run_in_threadpool(lambda: (self._occasion(request), self.store.summary()))
+        try:
+            state = await self._states.newest(occasion, label, summary.n.get(occasion.fingerprint, 0))
+        except LookupError as error:
+            raise HTTPException(404, str(error)) from None
+        page = await run_in_threadpool(self._dashboard, occasion, label, state, summary)
+        return HTMLResponse(page, headers=HEADERS)
+
+    def _dashboard(self, occasion: SurveyOccasion, label: str | None, state: PageState | None, summary: Summary) -> str:
+        """Return the page with a state of the answers, and with the numbers of reports at this moment."""
+        occasions = self.store.occasions()
         waves = {one.entry for one in occasions if summary.n.get(one.fingerprint)}
         is_open = self.plan.occasions()
         asked = [one.survey for one in occasions if summary.n.get(one.fingerprint) or one.fingerprint in is_open]
         losses = sentences(asked, summary.unknown)
-        return _page.dashboard(shown, label, occasions, summary, len(waves) > 1, losses, self._primary, self._alerts())
+        shown = _page.Shown(occasion, label, state, state is not None and self._states.is_recent(state))
+        return _page.dashboard(shown, occasions, summary, len(waves) > 1, losses, self._primary, self._alerts())
 
     def _alerts(self) -> list[str]:
         """Return the alerts of the last closed wave in words."""

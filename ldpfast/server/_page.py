@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from ._results import Results
+from ..survey._calendar import moment_text
+from ._page_states import PageState
 from ._server_plan import SurveyOccasion
 from ._store import Summary
 
@@ -27,14 +29,49 @@ form { margin-top: 2rem; } input, button { font: inherit; padding: .5rem; max-wi
 .note { color: light-dark(#555, #aaa); }
 """
 LARGE = 40  # numbers of a question that is collapsed
+FIRST_SECONDS, NEXT_SECONDS = 2, 10  # after which a browser asks again: for the first answers, and for newer ones
 NUMBERS = ("estimate", "stderr", "low", "high", "n")
 
 
-def document(title: str, body: str) -> str:
+@dataclass(frozen=True)
+class Shown:
+    """What a page shows.
+
+    Attributes
+    ----------
+    occasion : SurveyOccasion
+    label : str or None
+        Group; None for all people.
+    state : PageState or None
+        Its answers; None while they are computed for the first time.
+    is_recent : bool
+        Whether they were computed lately.
+    """
+
+    occasion: SurveyOccasion
+    label: str | None
+    state: PageState | None
+    is_recent: bool
+
+    @property
+    def n_by_label(self) -> Mapping[str, int]:
+        """Numbers of reports by the labels of groups."""
+        return {} if self.state is None else self.state.n_by_label
+
+    def refresh(self, n: int) -> int | None:
+        """Return the seconds after which a browser should ask again, if there are `n` reports; None if it should not."""
+        if self.state is None or (self.state.answers is None and n):
+            return FIRST_SECONDS
+        return None if self.is_recent or self.state.n == n else NEXT_SECONDS
+
+
+def document(title: str, body: str, refresh: int | None = None) -> str:
     """Return a page with a title. `body` is HTML, whose links are relative: a proxy may show the page under a path."""
+    again = "" if refresh is None else f'<meta http-equiv="refresh" content="{refresh}">'
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"{again}"
         f'<title>{escape(title)}</title><link rel="stylesheet" href="style.css"></head>\n'
         f"<body><main>{body}</main></body></html>\n"
     )
@@ -53,8 +90,7 @@ def login(failed: bool) -> str:
 
 
 def dashboard(
-    shown: Results,
-    label: str | None,
+    shown: Shown,
     occasions: Sequence[SurveyOccasion],
     summary: Summary,
     has_trend: bool,
@@ -63,26 +99,39 @@ def dashboard(
     alerts: Sequence[str] = (),
 ) -> str:
     """Return the page with the answers to a survey, of all people or of one group; those to primary questions are first."""
-    title = shown.occasion.survey.series or "Survey"
-    parts = [f"<h1>{escape(title)}{_wave(shown.occasion)}</h1>", _choices(shown, label, occasions)]
+    title, n = shown.occasion.survey.series or "Survey", summary.n.get(shown.occasion.fingerprint, 0)
+    parts = [f"<h1>{escape(title)}{_wave(shown.occasion)}</h1>", _choices(shown, occasions)]
     parts += [f'<p role="alert">{escape(alert)}</p>' for alert in alerts]
-    answers = shown.answers(label)
-    if answers is None:
+    of = "" if shown.label is None else f" of group {escape(shown.label)}"
+    answers = None if shown.state is None else shown.state.answers
+    if shown.state is None:
+        soon = "This page shows them as soon as they are ready."
+        parts.append(f"<h2>Answers{of}</h2><p role=status>Answers are being computed from {n:,} reports. {soon}</p>")
+    elif answers is None and n == 0:
         parts.append("<p>There are no reports yet.</p>")
     else:
-        of = "" if label is None else f" of group {escape(label)}"
-        parts.append(f"<h2>Answers{of}</h2>{_answers(answers.columns, primary)}")
+        parts += [f"<h2>Answers{of}</h2>", _time(shown.state, n)]
+    if answers is not None:
+        parts.append(_answers(answers.columns, primary))
         parts += [f'<p role="alert">{escape(warning)}</p>' for warning in answers.warnings]
         parts.append("<p class=note>Estimates with standard errors and 95 % intervals, each for one number.</p>")
-        if label is None:
+        if shown.label is None:
             parts.append(_picture(f"plot.svg?{_query(shown.occasion)}", "Answers with their intervals"))
-    if has_trend:
+    if has_trend and shown.state is not None:
         parts += ["<h2>Trend</h2>", _picture("trend.svg", "Answers over the waves, with their intervals")]
     parts.append(f"<h2>Reports</h2><div class=scroll>{_reports(shown, occasions, summary)}</div>")
     parts.append(_others(summary))
     parts.append(_refused(summary))
     parts.append(_promise(losses))
-    return document(title, "\n".join(parts))
+    return document(title, "\n".join(parts), shown.refresh(n))
+
+
+def _time(state: PageState, n: int) -> str:
+    """Return when a state was computed, and how many reports have come since then."""
+    text = f"State of {moment_text(int(state.time))}: {state.n:,} reports."
+    if n > state.n:
+        text += f" {n - state.n:,} more have come since then, and are being added up; the pictures have all of them."
+    return f"<p class=note role=status>{text}</p>"
 
 
 def _picture(source: str, text: str) -> str:
@@ -99,7 +148,7 @@ def _query(occasion: SurveyOccasion) -> str:
     return f"version={occasion.survey.revision}{number}"
 
 
-def _choices(shown: Results, label: str | None, occasions: Sequence[SurveyOccasion]) -> str:
+def _choices(shown: Shown, occasions: Sequence[SurveyOccasion]) -> str:
     """Return links to other waves and versions, and to groups."""
     links = []
     if len(occasions) > 1:
@@ -112,7 +161,7 @@ def _choices(shown: Results, label: str | None, occasions: Sequence[SurveyOccasi
             f'<a href="?{_query(shown.occasion)}&amp;group={quote(name, safe="")}">group {escape(name)}</a>'
             for name in shown.n_by_label
         ]
-        if label is not None:
+        if shown.label is not None:
             links.append(f'<a href="?{_query(shown.occasion)}">all groups</a>')
     return f'<nav aria-label="Waves and groups">{" ".join(links)}</nav>' if links else ""
 
@@ -157,7 +206,7 @@ def _table(columns: Mapping[str, Sequence[Any]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _reports(shown: Results, occasions: Sequence[SurveyOccasion], summary: Summary) -> str:
+def _reports(shown: Shown, occasions: Sequence[SurveyOccasion], summary: Summary) -> str:
     columns: dict[str, list[Any]] = {
         unit: [one.described()[unit] for one in occasions] for unit in ("wave", "round")
     } | {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from starlette.exceptions import HTTPException
@@ -58,7 +58,7 @@ async def body_of(request: Request) -> bytes:
 
 
 class Worker:
-    """A thread that computes results for requests, one after the other, while their clients wait.
+    """A thread that computes results, one after the other, while clients wait for them or in the background.
 
     Parameters
     ----------
@@ -73,14 +73,7 @@ class Worker:
     async def compute(self, request: Request, work: Callable[[threading.Event], Value]) -> Value:
         """Return what a function gives. If the client goes, the event that it takes is set, or it never begins."""
         gone = threading.Event()
-
-        def run() -> Value:
-            try:
-                return work(gone)
-            finally:
-                self._done()
-
-        future = asyncio.get_running_loop().run_in_executor(self._thread, run)
+        future = asyncio.wrap_future(self.start(lambda: work(gone)))
         try:
             while not (await asyncio.wait({future}, timeout=WATCH_SECONDS))[0]:
                 if await request.is_disconnected():
@@ -89,6 +82,17 @@ class Worker:
         finally:
             gone.set()
             future.cancel()
+
+    def start(self, work: Callable[[], Value]) -> Future[Value]:
+        """Compute what a function gives, whether or not anybody waits for it."""
+
+        def run() -> Value:
+            try:
+                return work()
+            finally:
+                self._done()
+
+        return self._thread.submit(run)
 
     def close(self) -> None:
         """End the thread, after what it is doing."""

@@ -5,6 +5,7 @@ from ldpfast.server import _alerts as alerts
 from ldpfast.server import _exports as exports
 from ldpfast.server import _loss as loss
 from ldpfast.server import _mounted
+from ldpfast.server import _page_states as page_states
 from ldpfast.server import _receiver as server_receiver
 from ldpfast.server import _reports as reports
 from ldpfast.server import _server_plan as server_plan
@@ -30,6 +31,7 @@ __all__ = [
     "loss",
     "metadata",
     "mounted",
+    "page_states",
     "reports",
     "server_plan",
     "server_receiver",

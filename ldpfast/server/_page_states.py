@@ -1,0 +1,106 @@
+"""What the page shows: states of the answers, which are computed in the background, because that can take long.
+
+A request waits for a moment, so that the page of a small survey has all reports. After that it gets the last state that was
+computed, with its time, or none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from ._requests import Worker
+from ._results import ResultCache, ShownAnswers
+from ._server_plan import SurveyOccasion
+
+PATIENCE_SECONDS = 0.5  # of a request, so that the page is there within a second
+RECENT_SECONDS = 60.0  # for which a state is shown without a newer one being asked for by the page itself
+
+
+@dataclass(frozen=True)
+class PageState:
+    """The answers of all people or of one group at a time.
+
+    Attributes
+    ----------
+    time : float
+        When the reports were counted, in seconds since the epoch.
+    n : int
+        Number of reports of all groups.
+    n_by_label : dict
+        Numbers of reports by the labels of groups.
+    answers : ShownAnswers or None
+        None without reports.
+    """
+
+    time: float
+    n: int
+    n_by_label: Mapping[str, int]
+    answers: ShownAnswers | None
+
+
+Key = tuple[bytes, str | None]  # fingerprint of the survey, and label of a group
+
+
+class PageStates:
+    """The last state of each page, which event loops use, one at a time.
+
+    Parameters
+    ----------
+    results : ResultCache
+        Used in the thread of the worker only.
+    worker : Worker
+    clock : callable
+        It returns the seconds since the epoch.
+    """
+
+    def __init__(self, results: ResultCache, worker: Worker, clock: Callable[[], float]) -> None:
+        self._results, self._worker, self._clock = results, worker, clock
+        self._states: dict[Key, PageState] = {}
+        # At most one for each page. It stays here until a request has seen how it ended, so that no error is lost.
+        self._under_way: dict[Key, Future[PageState | None]] = {}
+
+    async def newest(self, occasion: SurveyOccasion, label: str | None, n: int) -> PageState | None:
+        """Return the state with all `n` reports to a survey if it is there soon, else the last one; None if there is none yet.
+
+        Raises
+        ------
+        LookupError
+            If there is no such group.
+        """
+        key = (occasion.fingerprint, label)
+        self._take(key)
+        known = self._states.get(key)
+        if known is not None and known.n == n:
+            return known
+        if key not in self._under_way:
+            self._under_way[key] = self._worker.start(lambda: self._computed(occasion, label))
+        waiting = asyncio.wrap_future(self._under_way[key])
+        waiting.add_done_callback(lambda future: future.cancelled() or future.exception())  # `_take` raises it
+        await asyncio.wait({waiting}, timeout=PATIENCE_SECONDS)
+        self._take(key)
+        return self._states.get(key)
+
+    def is_recent(self, state: PageState) -> bool:
+        """Return whether a state was computed lately."""
+        return self._clock() - state.time < RECENT_SECONDS
+
+    def _take(self, key: Key) -> None:
+        """Keep the state that was computed for a page, if it is ready."""
+        future = self._under_way.get(key)
+        if future is None or not future.done():
+            return
+        del self._under_way[key]
+        state = future.result()
+        if state is None:
+            raise LookupError("there is no such group")
+        self._states[key] = state
+
+    def _computed(self, occasion: SurveyOccasion, label: str | None) -> PageState | None:
+        time = self._clock()
+        found = self._results.of(occasion)
+        if label is not None and label not in found.n_by_label:
+            return None
+        return PageState(time, found.n, dict(found.n_by_label), found.answers(label))
