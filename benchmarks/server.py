@@ -1,10 +1,12 @@
-"""Load on a real server on this machine: reports per second, one by one and in batches, and the time of estimates.
+"""Load on a real server on this machine: reports per second, one by one and in batches, bytes for each, and the times of
+estimates and of a restart.
 
 The clients are asynchronous sockets in processes of their own on the same processors. Each report has a fresh id; its message
 is one of a few.
 
     python benchmarks/server.py                       # SQLite in a temporary folder
     python benchmarks/server.py --database postgresql+psycopg://...
+    python benchmarks/server.py --posts 800 --reports 10000000
 """
 
 from __future__ import annotations
@@ -20,8 +22,11 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import sqlalchemy as sa
 
 from ldpfast.survey import Choice, Mean, Survey, YesNo
 
@@ -100,11 +105,61 @@ def get(port: int, path: str) -> bytes:
         return bytes(response.read())
 
 
+def start(command: Sequence[str], port: int) -> tuple[subprocess.Popen[bytes], float]:
+    """Start the server, and return it with the seconds until it answers."""
+    begin = time.perf_counter()
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while True:
+        try:
+            get(port, "/health")
+            return server, time.perf_counter() - begin
+        except OSError:
+            if server.poll() is not None:
+                raise RuntimeError("the server does not start") from None
+            time.sleep(0.02)
+
+
+def stop(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
+    server.wait()
+
+
+def stored(url: str) -> int:
+    """Return the bytes of a database: the file with its log, or all tables and indexes."""
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        path = Path(str(parsed.database))
+        return sum(part.stat().st_size for part in path.parent.glob(f"{path.name}*"))
+    engine = sa.create_engine(parsed)
+    with engine.connect() as connection:
+        found = connection.scalar(sa.text("SELECT pg_database_size(current_database())"))
+    engine.dispose()
+    return int(found)
+
+
+def memory(server: subprocess.Popen[bytes], name: str) -> str:
+    """Return an entry of the memory of a process in MB, where the system has it."""
+    path = Path(f"/proc/{server.pid}/status")
+    if not path.exists():
+        return "? MB"
+    entry = next(line for line in path.read_text().splitlines() if line.startswith(name))
+    return f"{int(entry.split()[1]) / 1024:.0f} MB"
+
+
+def print_estimates(port: int) -> None:
+    begin = time.perf_counter()
+    found = json.loads(get(port, "/estimates?by=group"))
+    seconds = time.perf_counter() - begin
+    print(f"estimates of {found['n']:,} reports by {len(found['groups'])} groups: {seconds:.2f} s", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", help="URL of an empty database")
+    parser.add_argument("--posts", type=int, default=60, help="one by one, of each of 128 connections (%(default)s)")
     parser.add_argument("--reports", type=int, default=400_000, help="in batches (%(default)s)")
     parser.add_argument("--connections", type=int, default=64, help="that send batches, an even number (%(default)s)")
+    parser.add_argument("--keep-messages", action="store_true", help="do not fold messages into counts")
     arguments = parser.parse_args()
     if arguments.connections < 2 or arguments.connections % 2:
         parser.error(f"--connections must be even and at least 2, got {arguments.connections}")
@@ -114,46 +169,35 @@ def main() -> None:
         folder = Path(name)
         (folder / "survey.toml").write_text(f"groups = {json.dumps(GROUPS)}\n{SURVEY.to_toml()}")
         (folder / "tokens").write_text(f"read {TOKEN}\n")
+        url = arguments.database or f"sqlite:///{folder}/reports.db"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        command = [
-            sys.executable,
-            "-m",
-            "ldpfast",
-            "serve",
-            folder / "survey.toml",
-            "--port",
-            str(port),
-            "--token-file",
-            folder / "tokens",
-        ]
-        command += ["--database", arguments.database or f"sqlite:///{folder}/reports.db"]
-        server = subprocess.Popen(list(map(str, command)), stderr=subprocess.DEVNULL)
+        command = [sys.executable, "-m", "ldpfast", "serve", f"{folder}/survey.toml", "--port", str(port)]
+        command += ["--token-file", f"{folder}/tokens", "--database", url]
+        command += ["--keep-messages"] * arguments.keep_messages
+        server, _ = start(command, port)
         try:
-            while True:
-                try:
-                    get(port, "/health")
-                    break
-                except OSError:
-                    time.sleep(0.1)
-            print(f"one by one, 128 connections: {measure(port, 1, 128, 60, 1):,.0f} reports per second", flush=True)
+            before, n = stored(url), 128 * arguments.posts
+            print(
+                f"one by one, 128 connections: {measure(port, 1, 128, arguments.posts, 1):,.0f} reports per second",
+                flush=True,
+            )
+            print(f"stored while the server runs: {(stored(url) - before) / n:,.0f} bytes per report", flush=True)
             each = arguments.connections // 2
             rate = measure(port, 2, each, arguments.reports // (2000 * each), 1000)
             print(f"in batches of 1,000, {2 * each} connections: {rate:,.0f} reports per second", flush=True)
+            print(f"stored while the server runs: {stored(url) / 1e6:,.1f} MB", flush=True)
             time.sleep(15)  # until everything is folded
-            start = time.perf_counter()
-            found = json.loads(get(port, "/estimates?by=group"))
-            print(
-                f"estimates of {found['n']:,} reports by {len(found['groups'])} groups: {time.perf_counter() - start:.2f} s"
-            )
-            resident = Path(f"/proc/{server.pid}/status")
-            if resident.exists():
-                peak = next(line for line in resident.read_text().splitlines() if line.startswith("VmHWM"))
-                print(f"peak memory of the server: {int(peak.split()[1]) / 1024:.0f} MB")
+            print_estimates(port)
+            print(f"peak memory of the server: {memory(server, 'VmHWM')}", flush=True)
+            stop(server)
+            print(f"stored after a stop: {stored(url) / 1e6:,.1f} MB", flush=True)
+            server, seconds = start(command, port)
+            print(f"restart: {seconds:.2f} s, then {memory(server, 'VmRSS')}", flush=True)
+            print_estimates(port)
         finally:
-            server.terminate()
-            server.wait()
+            stop(server)
 
 
 if __name__ == "__main__":

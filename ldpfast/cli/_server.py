@@ -79,6 +79,11 @@ def add_commands(commands: Any) -> None:
     serve.add_argument(
         "--keep-messages", action="store_true", help="do not fold messages into counts; see `ldpfast compact`"
     )
+    serve.add_argument(
+        "--fold-after",
+        metavar="TIME",
+        help="keep messages for a time such as '30 days' before they are folded into counts and deleted (default: seconds)",
+    )
     serve.add_argument("--check", action="store_true", help="check all arguments and the database, and end")
     serve.add_argument(
         "--demo", action="store_true", help="serve a survey of simulated people from a temporary database"
@@ -225,6 +230,8 @@ def _serve(arguments: argparse.Namespace) -> int:
         else:
             if not arguments.surveys:
                 raise ValueError("SURVEY must be given")
+            if arguments.keep_messages and arguments.fold_after is not None:
+                raise ValueError("--keep-messages must be left out with --fold-after")
             studies, token_file = _studies(arguments), arguments.token_file or Path(TOKENS)
         is_new = not token_file.exists()
         tokens = Tokens.from_file(token_file)
@@ -241,6 +248,7 @@ def _serve(arguments: argparse.Namespace) -> int:
                     origins=arguments.origin,
                     hosts=[*LOCAL, arguments.host, *arguments.allowed_host],
                     folds=not arguments.keep_messages,
+                    fold_after=arguments.fold_after,
                 )
         if arguments.demo:
             _fill(apps[""], studies[0].surveys[0], DEMO_WAVES)

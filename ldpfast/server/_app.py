@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -33,6 +34,7 @@ from . import _page
 from ._access import COOKIE, Tokens, session_of
 from ._alerts import AlertRules, AlertWatch
 from ._loss import sentences
+from ._message_ages import MessageAges, kept_seconds
 from ._page_states import PageState, PageStates
 from ._receiver import LOG, Receiver, UnavailableError
 from ._requests import KnownHosts, Worker, body_of
@@ -72,6 +74,7 @@ def create_app(
     origins: Sequence[str] = (),
     hosts: Sequence[str] = LOCAL,
     folds: bool = True,
+    fold_after: str | timedelta | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Starlette:
     """Return the ASGI application of a server, for one survey and its versions.
@@ -106,6 +109,8 @@ def create_app(
         Values of the header Host that are accepted.
     folds : bool, default True
         Whether messages are folded into counts, and deleted, a few seconds after they were stored.
+    fold_after : str or timedelta, optional
+        Time for which messages are kept before that, such as "30 days". The database then has times, some of them in this time.
     clock : callable, default time.time
         What a calendar is compared with, and the time of what the page shows: it returns the seconds since the epoch.
 
@@ -117,8 +122,8 @@ def create_app(
     Raises
     ------
     TypeError, ValueError
-        If the surveys are not versions of one series; if waves, groups, primary questions, alerts or `url` are not
-        valid.
+        If the surveys are not versions of one series; if waves, groups, primary questions, alerts, `fold_after` or `url` are
+        not valid.
 
     Examples
     --------
@@ -138,6 +143,9 @@ def create_app(
     first = checked_questions("primary", primary, plan.versions[-1])
     rules = AlertRules.of(alerts, first, plan.versions[-1])
     _check.flag("reads_need_token", reads_need_token)
+    kept = kept_seconds(fold_after)
+    if kept is not None and not _check.flag("folds", folds):
+        raise ValueError(f"folds must be True with fold_after, got fold_after={fold_after!r}")
     store = Store(plan, url)
     closed, received = store.closed_waves(), range(0) if plan.calendar is None else plan.calendar.received(now)
     for number in {occasion.number: None for occasion in closed if occasion.number in received}:
@@ -163,7 +171,7 @@ def create_app(
     watch = None if rules is None else AlertWatch(store, rules)
     tell = None if watch is None else watch.closed
     schedule = None if plan.calendar is None else WaveSchedule(store, plan.calendar, clock, tell)
-    server = _Server(store, reads_need_token, _check.flag("folds", folds), schedule, first, watch, clock)
+    server = _Server(store, reads_need_token, _check.flag("folds", folds), schedule, first, watch, clock, kept)
     middleware = [Middleware(KnownHosts, allowed_hosts=list(hosts), www_redirect=False)]
     if origins:
         middleware.append(
@@ -211,10 +219,12 @@ class _Server:
         primary: tuple[str, ...],
         watch: AlertWatch | None,
         clock: Callable[[], float],
+        kept: int | None,
     ) -> None:
         self.store, self._schedule = store, schedule
         self._primary, self._watch = primary, watch
-        self._reads_need_token, self._folds = reads_need_token, folds
+        self._reads_need_token, self._folds = reads_need_token, folds and kept is None
+        self._ages = None if kept is None else MessageAges(store, kept, clock)
         self._receiver: Receiver | None = None
         self._results = ResultCache(store)
         self._worker = Worker(self._results.release)
@@ -236,7 +246,7 @@ class _Server:
         """Catch up with the calendar, and start the thread that stores reports; at the end, store what waits."""
         if self._schedule is not None:
             await run_in_threadpool(self._schedule.advance)
-        self._receiver = Receiver(self.store, self._folds, self._schedule)
+        self._receiver = Receiver(self.store, self._folds, self._schedule, self._ages)
         try:
             yield
         finally:

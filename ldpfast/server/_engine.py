@@ -61,7 +61,8 @@ def _sqlite(url: sa.URL, begin: str, setup: Sequence[str] = (), **options: Any) 
         connection.isolation_level = None  # transactions begin below, and not where the driver sees fit
         cursor = connection.cursor()
         _use_wal(cursor)
-        for statement in ("PRAGMA synchronous = FULL", f"PRAGMA wal_autocheckpoint = {LOG_PAGES}", *setup):
+        options = ("synchronous = FULL", "secure_delete = ON", f"wal_autocheckpoint = {LOG_PAGES}")
+        for statement in (*(f"PRAGMA {option}" for option in options), *setup):
             cursor.execute(statement)
         cursor.close()
 

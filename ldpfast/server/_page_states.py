@@ -16,7 +16,7 @@ from ._results import ResultCache, ShownAnswers
 from ._server_plan import SurveyOccasion
 
 PATIENCE_SECONDS = 0.5  # of a request, so that the page is there within a second
-RECENT_SECONDS = 60.0  # for which a state is shown without a newer one being asked for by the page itself
+RECENT_SECONDS = 60.0  # for which the page does not ask for a newer state by itself
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class PageStates:
     """
 
     def __init__(self, results: ResultCache, worker: Worker, clock: Callable[[], float]) -> None:
-        self._results, self._worker, self._clock = results, worker, clock
+        self._results, self._worker = results, worker
+        self._clock = clock
         self._states: dict[Key, PageState] = {}
         # At most one for each page. It stays here until a request has seen how it ended, so that no error is lost.
         self._under_way: dict[Key, Future[PageState | None]] = {}

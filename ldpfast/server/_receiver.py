@@ -24,6 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..reports import recipe_of
 from ..survey._survey_tally import MESSAGE_FAULTS, faults_of
+from ._message_ages import MessageAges
 from ._reports import Reports, Status, places_of
 from ._server_plan import SurveyOccasion
 from ._store import FOLDED, Store
@@ -93,11 +94,19 @@ class Receiver:
         Whether messages are folded into counts from time to time.
     schedule : WaveSchedule, optional
         What opens and closes the waves of the store.
+    ages : MessageAges, optional
+        What folds messages after a stated time; `folds` is then False.
     """
 
-    def __init__(self, store: Store, folds: bool = True, schedule: WaveSchedule | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        folds: bool = True,
+        schedule: WaveSchedule | None = None,
+        ages: MessageAges | None = None,
+    ) -> None:
         self.store, self.folds = store, folds
-        self._schedule = schedule
+        self._schedule, self._ages = schedule, ages
         self._labels = {group.encode(): group for group in store.plan.groups} or {b"": ""}
         # The requests of this round of each event loop.
         self._arrived: dict[asyncio.AbstractEventLoop, list[_Request]] = {}
@@ -245,7 +254,9 @@ class Receiver:
     @property
     def _idle_seconds(self) -> float | None:
         """Seconds without a request after which there is other work; None if there is none."""
-        return SCHEDULE_SECONDS if self._schedule is not None else FOLD_SECONDS if self.folds else None
+        if self._schedule is not None or self._ages is not None:
+            return SCHEDULE_SECONDS
+        return FOLD_SECONDS if self.folds else None
 
     def _write(self) -> None:
         last_fold = time.monotonic()
@@ -272,6 +283,8 @@ class Receiver:
                 self._store(jobs)
             if self._schedule is not None:
                 self._schedule.advance()
+            if self._ages is not None:
+                self._ages.advance()
             is_late = time.monotonic() - last_fold > FOLD_SECONDS
             if self.folds and self._unfolded and (is_late or self._unfolded >= FOLDED or not is_open):
                 self._fold()

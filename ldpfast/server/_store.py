@@ -23,7 +23,7 @@ from ._held_surveys import NUMBER, HeldSurvey, held_surveys, numbers_of_reports,
 from ._ids import Ids, LoggedIds, SharedIds
 from ._reports import Reports, Status, places_of
 from ._server_plan import ServerPlan, SurveyOccasion, key_of
-from ._tables import MIGRATIONS, VERSION, about, batches, metadata, occasions, parts, refusals, states, surveys
+from ._tables import MIGRATIONS, VERSION, about, batches, marks, metadata, occasions, parts, refusals, states, surveys
 
 FOLDED = 200_000  # messages that are folded together: each time the counts of all groups are read and written
 READ_BATCHES = 4  # that a query fetches at once
@@ -225,10 +225,11 @@ class Store:
 
     # Counts -----------------------------------------------------------------------------------------------------------
 
-    def fold(self, most: int = FOLDED, numbers: set[int] | None = None) -> int:
+    def fold(self, most: int = FOLDED, numbers: set[int] | None = None, last: int | None = None) -> int:
         """Fold the oldest batches into counts, in one transaction, and return the number of their messages.
 
-        They have at least `most` messages together, if there are so many. With numbers of occasions, only messages to these.
+        They have at least `most` messages together, if there are so many. With numbers of occasions, only messages to these;
+        with a place, only batches up to it.
         """
         chosen = sa.select(surveys.c.survey).where(surveys.c.survey.in_(list(self._surveys)))
         if numbers is not None:
@@ -236,6 +237,7 @@ class Store:
         with self.write() as connection:
             connection.execute(sa.select(about.c.version).with_for_update())  # one process at a time
             oldest = sa.select(batches.c.place).where(batches.c.survey.in_(chosen)).order_by(batches.c.place)
+            oldest = oldest if last is None else oldest.where(batches.c.place <= last)
             counts = connection.scalars(oldest.with_only_columns(NUMBER).limit(most)).all()
             enough = 1 + sum(total < most for total in accumulate(counts))
             taken = sa.delete(batches).where(batches.c.place.in_(oldest.limit(enough).scalar_subquery()))
@@ -246,6 +248,7 @@ class Store:
             of_part = (batches.c.survey == parts.c.survey) & (batches.c.label == parts.c.label)
             are_left = sa.exists().where(of_part & (batches.c.place <= parts.c.last))
             connection.execute(sa.update(parts).where((parts.c.last > 0) & ~are_left).values(last=0))
+            connection.execute(sa.delete(marks).where(~sa.exists(sa.select(batches.c.place))))  # places begin again
         return sum(len(row.data) // row.size for row in rows)
 
     def _state(self, connection: sa.Connection, survey: int, label: str) -> Aggregator:

@@ -61,6 +61,12 @@ batches = sa.Table(  # messages of the same size, one after the other
     sa.Column("size", sa.Integer, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),
 )
+marks = sa.Table(  # when the newest batch was which, for messages that are kept for a stated time (`MessageAges`)
+    "marks",
+    metadata,
+    sa.Column("place", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=False),
+    sa.Column("time", sa.BigInteger, nullable=False),  # seconds since the epoch
+)
 states = sa.Table(
     "states",
     metadata,

@@ -71,10 +71,10 @@ class Calendar:
     _numbers: _Numbers = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        start, every = _moment(self.start), _duration("every", self.every, SHORTEST, LONGEST)
+        start, every = _moment(self.start), duration_of("every", self.every, SHORTEST, LONGEST)
         waves = None if self.waves is None else _check.integer("waves", self.waves, 1, MAX_WAVES)
         grace = timedelta(seconds=_seconds(every) // GRACE_PARTS) if self.grace is None else self.grace
-        grace = _duration("grace", grace, timedelta(0), every)
+        grace = duration_of("grace", grace, timedelta(0), every)
         numbers = _Numbers(_seconds(start - EPOCH), _seconds(every), _seconds(grace))
         parts = {"start": start, "every": every, "waves": waves, "grace": grace, "_numbers": numbers}
         for name, value in parts.items():
@@ -252,7 +252,7 @@ def _moment(start: Any) -> datetime:
     raise TypeError(f"start must be a date, or a datetime with a time zone, got {type(start).__name__}")
 
 
-def _duration(name: str, given: Any, least: timedelta, most: timedelta) -> timedelta:
+def duration_of(name: str, given: Any, least: timedelta, most: timedelta) -> timedelta:
     """Return a duration in whole seconds, which is given as such or as text."""
     if isinstance(given, str):
         found = re.fullmatch(rf"([0-9]{{1,8}}) ({'|'.join(UNITS)})s?", given)
@@ -270,7 +270,7 @@ def _duration(name: str, given: Any, least: timedelta, most: timedelta) -> timed
 
 
 def _text_of(seconds: int) -> str:
-    """Return a duration as a text that `_duration` reads, in the largest unit of which it is a multiple."""
+    """Return a duration as a text that `duration_of` reads, in the largest unit of which it is a multiple."""
     unit = next(unit for unit, size in UNITS.items() if seconds % size == 0 and (seconds or size == 1))
     number = seconds // UNITS[unit]
     return f"{number} {unit}{'s' * (number != 1)}"

@@ -4,6 +4,7 @@ from ldpfast.server import _access as access
 from ldpfast.server import _alerts as alerts
 from ldpfast.server import _exports as exports
 from ldpfast.server import _loss as loss
+from ldpfast.server import _message_ages as message_ages
 from ldpfast.server import _mounted
 from ldpfast.server import _page_states as page_states
 from ldpfast.server import _receiver as server_receiver
@@ -29,6 +30,7 @@ __all__ = [
     "exported_state",
     "exports",
     "loss",
+    "message_ages",
     "metadata",
     "mounted",
     "page_states",
