@@ -106,7 +106,8 @@ class Receiver:
         ages: MessageAges | None = None,
     ) -> None:
         self.store, self.folds = store, folds
-        self._schedule, self._ages = schedule, ages
+        self._schedule = schedule
+        self._by_time = [one for one in (schedule, ages) if one is not None]
         self._labels = {group.encode(): group for group in store.plan.groups} or {b"": ""}
         # The requests of this round of each event loop.
         self._arrived: dict[asyncio.AbstractEventLoop, list[_Request]] = {}
@@ -254,9 +255,7 @@ class Receiver:
     @property
     def _idle_seconds(self) -> float | None:
         """Seconds without a request after which there is other work; None if there is none."""
-        if self._schedule is not None or self._ages is not None:
-            return SCHEDULE_SECONDS
-        return FOLD_SECONDS if self.folds else None
+        return SCHEDULE_SECONDS if self._by_time else FOLD_SECONDS if self.folds else None
 
     def _write(self) -> None:
         last_fold = time.monotonic()
@@ -281,10 +280,8 @@ class Receiver:
             if jobs:
                 are_many = sum(job.requests for job in jobs) > 1
                 self._store(jobs)
-            if self._schedule is not None:
-                self._schedule.advance()
-            if self._ages is not None:
-                self._ages.advance()
+            for one in self._by_time:
+                one.advance()
             is_late = time.monotonic() - last_fold > FOLD_SECONDS
             if self.folds and self._unfolded and (is_late or self._unfolded >= FOLDED or not is_open):
                 self._fold()

@@ -14,7 +14,7 @@ from ldpfast.reports import recipe_of
 from ldpfast.survey import Survey, YesNo
 
 from ..support.errors import raises
-from ..support.internals.server import Reports, ServerPlan, Status, Store, message_ages
+from ..support.internals.server import MessageAges, Reports, ServerPlan, Status, Store
 from ..support.server import READER, postgres, postgres_programs, reports_of
 from .test_app import post, served
 
@@ -59,7 +59,7 @@ def test_messages_are_folded_in_time_and_counted_once(database):
     """They come over three stated times, with restarts and two outages."""
     rng, clock, sent = Random(1), Clock(), []
     store = opened(database)
-    ages = message_ages.MessageAges(store, KEPT, clock)
+    ages = MessageAges(store, KEPT, clock)
     reports = reports_of(SURVEY, 240)
     for step in range(120):
         clock.now += rng.randrange(1, DAY)
@@ -69,7 +69,7 @@ def test_messages_are_folded_in_time_and_counted_once(database):
         if is_outage or step % 50 == 7:
             store.close()
             store = opened(database)
-            ages = message_ages.MessageAges(store, KEPT, clock)
+            ages = MessageAges(store, KEPT, clock)
         ages.advance()
         count = rng.randrange(3)
         new = reports[len(sent) : len(sent) + count]
@@ -82,14 +82,14 @@ def test_messages_are_folded_in_time_and_counted_once(database):
     assert store.counts(KEY)[""] == SURVEY.aggregator().update([report.message for report in reports[: len(sent)]])
     assert set(add(store, reports[: len(sent)])) == {Status.DUPLICATE}
     with store.read() as connection:
-        assert 2 < connection.scalar(sa.text("SELECT count(*) FROM marks")) < 2 * message_ages.MARKS
+        assert 2 < connection.scalar(sa.text("SELECT count(*) FROM marks")) < 60
     store.close()
 
 
 def test_the_time_of_messages_from_before_begins_with_the_first_start(database):
     store, clock = opened(database), Clock()
     add(store, reports_of(SURVEY, 20))
-    ages = message_ages.MessageAges(store, KEPT, clock)
+    ages = MessageAges(store, KEPT, clock)
     for now, left in ((0, 20), (0.9 * KEPT, 20), (KEPT, 0)):
         clock.now = NOON + int(now)
         ages.advance()
@@ -101,7 +101,7 @@ def test_the_time_of_messages_from_before_begins_with_the_first_start(database):
 def test_a_clock_that_jumps_loses_nothing(tmp_path, jump):
     """Backwards, what is there is kept for the whole time once more; forwards, it is counted early."""
     store, clock = opened(f"sqlite:///{tmp_path}/reports.db"), Clock()
-    reports, ages = reports_of(SURVEY, 60), message_ages.MessageAges(store, KEPT, clock)
+    reports, ages = reports_of(SURVEY, 60), MessageAges(store, KEPT, clock)
     for part in (reports[:30], reports[30:]):
         ages.advance()
         add(store, part)
@@ -120,14 +120,14 @@ def test_messages_that_cannot_be_counted_are_kept_and_named(tmp_path, caplog):
     """A database from before descriptions were stored, and a server without the file of the version."""
     url, clock = f"sqlite:///{tmp_path}/reports.db", Clock()
     store = opened(url)
-    message_ages.MessageAges(store, KEPT, clock).advance()
+    MessageAges(store, KEPT, clock).advance()
     add(store, reports_of(SURVEY, 20))
     with store.write() as connection:
         connection.execute(sa.text("UPDATE surveys SET description = NULL"))
     store.close()
     clock.now += 2 * KEPT
     later = opened(url, SURVEY.revise(add={"drinks": YesNo(optional=True)}))
-    ages = message_ages.MessageAges(later, KEPT, clock)
+    ages = MessageAges(later, KEPT, clock)
     for _ in range(3):
         ages.advance()
         clock.now += DAY
@@ -136,14 +136,14 @@ def test_messages_that_cannot_be_counted_are_kept_and_named(tmp_path, caplog):
     assert later.summary().pending == 20
     later.close()
     store = opened(url)
-    message_ages.MessageAges(store, KEPT, clock).advance()
+    MessageAges(store, KEPT, clock).advance()
     assert (store.summary().pending, store.counts(KEY)[""].n) == (0, 20)
     store.close()
 
 
 def test_a_failure_is_logged_once_and_what_is_old_is_folded_later(tmp_path, caplog, monkeypatch):
     store, clock = opened(f"sqlite:///{tmp_path}/reports.db"), Clock()
-    ages = message_ages.MessageAges(store, KEPT, clock)
+    ages = MessageAges(store, KEPT, clock)
     ages.advance()
     add(store, reports_of(SURVEY, 20))
     clock.now += KEPT

@@ -4,7 +4,6 @@ from ldpfast.server import _access as access
 from ldpfast.server import _alerts as alerts
 from ldpfast.server import _exports as exports
 from ldpfast.server import _loss as loss
-from ldpfast.server import _message_ages as message_ages
 from ldpfast.server import _mounted
 from ldpfast.server import _page_states as page_states
 from ldpfast.server import _receiver as server_receiver
@@ -16,6 +15,7 @@ from ldpfast.server import _wire as wire
 
 __all__ = [
     "VERSION",
+    "MessageAges",
     "Outcome",
     "Receiver",
     "Reports",
@@ -30,7 +30,6 @@ __all__ = [
     "exported_state",
     "exports",
     "loss",
-    "message_ages",
     "metadata",
     "mounted",
     "page_states",
@@ -51,6 +50,7 @@ SurveyOccasion = server_plan.SurveyOccasion
 Outcome = server_receiver.Outcome
 Receiver = server_receiver.Receiver
 UnavailableError = server_receiver.UnavailableError
+MessageAges = server_receiver.MessageAges
 Store = server_store.Store
 VERSION = tables.VERSION
 metadata = tables.metadata
