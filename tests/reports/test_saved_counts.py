@@ -13,7 +13,7 @@ import ldpfast as ldp
 from ldpfast.estimation import Frequencies
 from ldpfast.reports import Aggregator
 
-from ..support.aggregation import counted_of
+from ..support.aggregation import counted_of, plain_bytes
 from ..support.errors import raises
 from ..support.internals.shared import envelope
 
@@ -45,12 +45,6 @@ def parts(data: bytes):
     return envelope.read_json(data[PREFIX.size : end]), data[end:-16]
 
 
-def in_plain_layout(aggregator, magic: bytes = PLAIN) -> bytes:
-    """Return the bytes that versions without packed states have written."""
-    states = counted_of(aggregator).states
-    return envelope.seal(magic, parts(aggregator.to_bytes())[0], b"".join(state.tobytes() for state in states))
-
-
 def forged(payload: bytes, n: int = 1, mechanism=CODES) -> bytes:
     return envelope.seal(PACKED, {"n": n, "schema": mechanism.schema(), "batches": []}, payload)
 
@@ -66,7 +60,7 @@ def array_of(places: bytes, values: bytes, count: int, *, width: int = 0, gap_wi
 def test_large_states_are_packed_and_come_back_through_every_path(mechanism):
     one, other = counted(mechanism), counted(mechanism, 2)
     data = one.to_bytes()
-    plain = in_plain_layout(one)
+    plain = plain_bytes(one)
     assert (data[:8], len(data) < len(plain)) == (PACKED, True)
     for saved in (data, plain, bytearray(data), memoryview(data)):
         again = ldp.load(saved)
@@ -82,7 +76,7 @@ def test_large_states_are_packed_and_come_back_through_every_path(mechanism):
 def test_few_reports_of_many_counts_take_bytes_for_each_report_and_not_for_each_count():
     empty, full = (len(one.to_bytes()) for one in (CODES.aggregator(), counted(CODES)))
     assert full - empty <= N * 3  # a gap of two bytes and a count of one
-    assert len(in_plain_layout(CODES.aggregator())) - empty > 8 * K - 100
+    assert len(plain_bytes(CODES.aggregator())) - empty > 8 * K - 100
 
 
 def test_groups_are_packed_together():
@@ -101,7 +95,7 @@ def test_groups_are_packed_together():
 
 def test_small_states_stay_as_they_were():
     small = ldp.RandomizedResponse(8, 1.0).collect([1, 2, 2], rng=1)
-    assert small.to_bytes() == in_plain_layout(small)
+    assert small.to_bytes() == plain_bytes(small)
 
 
 @pytest.mark.parametrize("largest", [0, 1, 255, 256, 65_535, 65_536, 1 << 32, (1 << 62) - 1])

@@ -10,6 +10,7 @@ from ldpfast.mechanisms import Mechanism
 from ldpfast.reports import Aggregator, Counted
 
 from .examples import Example
+from .internals.shared import envelope
 
 
 def reports_of(example: Example, n: int, seed: int = 5) -> np.ndarray:
@@ -30,3 +31,13 @@ def counted_of(aggregator: Aggregator) -> Counted:
 def batches_of(aggregator: Aggregator) -> set[str]:
     """Return the names of the batches that an aggregator has counted."""
     return aggregator._counts.batches
+
+
+def plain_bytes(aggregator: Aggregator) -> bytes:
+    """Return a saved state with all counts, as versions without packed states have written it."""
+    data = aggregator.to_bytes()
+    end = 16 + int.from_bytes(data[8:16], "little")
+    states = counted_of(aggregator).states
+    return envelope.seal(
+        b"LDPFAST\x04", envelope.read_json(data[16:end]), b"".join(state.tobytes() for state in states)
+    )
