@@ -100,7 +100,7 @@ class MessageAges:
             if not past:
                 return 0
             connection.execute(sa.delete(marks).where(marks.c.place < rows[past[-1]][0]))
-            return int(rows[past[-1] + 1][0]) if past[-1] + 1 < len(rows) else newest
+            return int(rows[past[-1] + 1][0])  # there is a next one, of now
 
     def _warn_about_stuck(self, last: int) -> None:
         """Log which versions have old messages that cannot be counted."""
