@@ -126,13 +126,20 @@ def test_each_object_is_listed_once(results, words):
 
 
 def pages_with_faults(browser, folder, site, names, fault, width=PHONE):
-    """Return the pages where the JavaScript function `fault` returns more than 0, with what it returns."""
-    frames = FRAMES.replace("PAGES", json.dumps(names)).replace("FAULT", fault).replace("WIDTH", str(width))
-    with serve(site, frames) as address:
-        text = rendered(browser, f"{address}/extra-page-of-the-tests", folder, 240_000)
-    result = json.loads(html.unescape(re.search(r'<pre id="result">([^<]*)</pre>', text)[1]))
-    assert result["seen"] == len(names)
-    return result["faults"]
+    """Return the pages where the JavaScript function `fault` returns more than 0, with what it returns.
+
+    A browser looks at 50 pages at most, so that its time limit is many times what it needs, on a busy machine, too.
+    """
+    found = []
+    for start in range(0, len(names), 50):
+        part = names[start : start + 50]
+        frames = FRAMES.replace("PAGES", json.dumps(part)).replace("FAULT", fault).replace("WIDTH", str(width))
+        with serve(site, frames) as address:
+            text = rendered(browser, f"{address}/extra-page-of-the-tests", folder, 240_000)
+        result = json.loads(html.unescape(re.search(r'<pre id="result">([^<]*)</pre>', text)[1]))
+        assert result["seen"] == len(part)
+        found += result["faults"]
+    return found
 
 
 def test_formulas_are_typeset(site, browser, tmp_path, pages):
@@ -195,5 +202,5 @@ def test_the_page_for_a_committee_fits_on_a_phone(browser, tmp_path, width, opti
     (tmp_path / "study.toml").write_text(re.sub("epsilon = .*", "", text))
     page = tmp_path / "plan.html"
     assert main(["plan", str(tmp_path / "study.toml"), "--n", "20000", *options, "--html", str(page)]) == 0
-    for fault in (TOO_WIDE.replace(str(PHONE), str(width)), SCROLLED):
-        assert pages_with_faults(browser, tmp_path / "browser", tmp_path, [page.name], fault, width) == []
+    fault = f"page => ({TOO_WIDE.replace(str(PHONE), str(width))})(page) + ({SCROLLED})(page)"
+    assert pages_with_faults(browser, tmp_path / "browser", tmp_path, [page.name], fault, width) == []

@@ -96,4 +96,4 @@ def rendered(browser: str, address: str, folder: Path, milliseconds: int = 10_00
         "--dump-dom",
         address,
     ]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
