@@ -101,7 +101,7 @@ def test_one_thread_makes_no_pool():
 
 def test_large_inputs_are_divided_among_several_threads():
     ldp.set_num_threads(3)
-    together = threading.Barrier(3, timeout=30)  # passes only if three threads wait at the same time
+    together = threading.Barrier(3, timeout=300)  # passes only if three threads wait at the same time
 
     def work(start, stop):
         together.wait()
@@ -152,7 +152,7 @@ def test_concurrent_callers_get_their_own_results(threads):
     for caller in callers:
         caller.start()
     for caller in callers:
-        caller.join(60)
+        caller.join(300)
     for answer, wanted in zip(answers, expected, strict=True):
         assert_same(answer, wanted)
 
@@ -164,7 +164,7 @@ def test_concurrent_callers_share_a_mechanism_of_each_kind(kind, threads):
     mechanism, records = kind.mechanism, kind.records(300)
     expected = [mechanism.privatize(records, rng=seed) for seed in range(4)]
     values = [mechanism.estimate(reports).value for reports in expected]
-    together = threading.Barrier(4, timeout=60)
+    together = threading.Barrier(4, timeout=300)
 
     def call(seed):
         together.wait()

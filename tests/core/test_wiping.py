@@ -62,7 +62,7 @@ def copies_left(code: str, library: Path) -> int:
     """
     environment = os.environ | {"LD_PRELOAD": str(library), "PYTHONPATH": str(SOURCE)}
     memory = library.with_name("memory")
-    subprocess.run([sys.executable, "-c", PROGRAM.format(code=code), memory], env=environment, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", PROGRAM.format(code=code), memory], env=environment, check=True, timeout=300)
     round_keys = np.frombuffer(b"".join(aes.expand(KEY) + aes.expand(FIRST_SUBKEY)), np.uint64)
     return int(np.isin(np.fromfile(memory, np.uint64), round_keys).sum())
 

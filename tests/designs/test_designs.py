@@ -174,10 +174,10 @@ def test_rounded_tables_state_the_loss_that_their_digits_allow():
     ],
 )
 def test_tables_that_are_none_are_refused_before_they_are_read(rows, message):
-    start = time.perf_counter()
+    start = time.process_time()
     with raises(ValueError, message):
         from_reports([1] * len(rows[0]), rows)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     with raises(ValueError, "design must have probabilities in [0, 1], got 1.5"):
         from_reports([1, 1], np.array([[1.5, -0.5], [0.5, 0.5]]))
     with pytest.raises(TypeError, match="design must be a sequence of rows, got a row of type float"):

@@ -169,7 +169,7 @@ def test_a_process_serves_two_calendars_and_reads_its_tokens_again(tmp_path):
         server.process.send_signal(signal.SIGHUP)
         changed = {"authorization": "Bearer another-token-for-reading"}
         for name in ("first", "second"):
-            for _ in range(100):
+            for _ in range(1200):
                 with suppress(urllib.error.HTTPError):
                     assert server.get(f"/{name}/estimates", **changed)["n"] == 5
                     break

@@ -282,13 +282,13 @@ def test_a_unix_socket_belongs_to_its_user(folder):
     place, log = folder / "socket", (folder / "log").open("wb")
     command = [sys.executable, "-m", "ldpfast", "serve", "survey.toml", "--socket", str(place)]
     with log, subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as server:
-        for _ in range(200):
+        for _ in range(1200):
             if place.exists():
                 break
             time.sleep(0.05)
         assert place.stat().st_mode & 0o777 == 0o600
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            for _ in range(200):
+            for _ in range(1200):
                 if connection.connect_ex(str(place)) == 0:
                     break
                 time.sleep(0.05)
@@ -334,7 +334,7 @@ def test_a_hangup_makes_the_server_read_its_tokens_again(start_server, folder):
         (folder / "tokens").write_text(tokens)
         before = (folder / "log").read_text().count(text)
         server.process.send_signal(signal.SIGHUP)
-        for _ in range(200):
+        for _ in range(1200):
             if (folder / "log").read_text().count(text) > before:
                 return
             time.sleep(0.05)

@@ -43,7 +43,7 @@ def run_client_and_server(client: tuple[str, ...], server: tuple[str, ...]) -> b
     for end in (*to_client, *to_server):
         os.close(end)
     try:
-        (result, complaint) = (process.communicate(timeout=60)[1] for process in processes)
+        (result, complaint) = (process.communicate(timeout=300)[1] for process in processes)
     finally:
         for process in processes:
             process.kill()

@@ -82,7 +82,7 @@ class Server:
             self.process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, cwd=self.folder, env=self._environment
             )
-        for _ in range(300):
+        for _ in range(1200):  # a minute and more, for a busy machine
             try:
                 with urllib.request.urlopen(f"{self.url}/health", timeout=5):
                     return
@@ -99,7 +99,7 @@ class Server:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=300)
 
     def get(self, path: str, **headers: str) -> Any:
         request = urllib.request.Request(f"{self.url}{path}", headers={**READER, **headers})
