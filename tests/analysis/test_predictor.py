@@ -134,14 +134,14 @@ def test_a_regression_on_the_reports_finds_too_small_an_effect():
 @pytest.mark.long
 @pytest.mark.parametrize("family", ["linear", "normal", "logit"])
 def test_intervals_cover(family):
-    runs, truth, hits, estimates = 1200, np.array([0.4, 0.5, -0.3, EFFECT]), np.zeros(4, int), []
+    runs, truth, hits, estimates = 800, np.array([0.4, 0.5, -0.3, EFFECT]), np.zeros(4, int), []
     for seed in range(runs):
         x, _, reports, y = study(1500, family, rows_of(FORCED), seed)
         model = analysis.RandomizedPredictor(FORCED, family).fit(x, reports, y)
         low, high = model.interval()
         hits += (low < truth) & (truth < high)
         estimates.append(model.params)
-    assert_coverage(hits, runs, 0.94, detects=0.88)
+    assert_coverage(hits, runs, 0.94, detects=0.87)
     assert (np.abs(np.mean(estimates, axis=0) - truth) < 0.08).all()
 
 

@@ -282,7 +282,7 @@ def test_the_squared_error_is_the_variance():
     ids=repr,
 )
 def test_sizes_are_unbiased_with_their_covariance(mechanism):
-    """2,000 simulated studies: the mean of the estimates within 5.5 standard errors, the variances within 20 %."""
+    """1,200 simulated studies: the mean of the estimates within 5.5 standard errors, the variances within 20 %."""
     k, m = mechanism.k, mechanism.most
     population = {frozenset(): 0.2, frozenset({0}): 0.3, frozenset(range(k - m, k)): 0.4}
     population[None if mechanism.optional else frozenset({1})] = 0.1
@@ -291,7 +291,7 @@ def test_sizes_are_unbiased_with_their_covariance(mechanism):
         if record is not None:
             truth[len(record)] += share / (0.9 if mechanism.optional else 1)
     rng = np.random.default_rng(STATISTICS_SEED)
-    found = [mechanism.sizes(ldp.simulate(mechanism, population, 20_000, rng=rng)) for _ in range(2000)]
+    found = [mechanism.sizes(ldp.simulate(mechanism, population, 20_000, rng=rng)) for _ in range(1200)]
     values, stated = np.array([f.value for f in found]), np.mean([f.covariance for f in found], axis=0)
     assert (np.abs(values.mean(axis=0) - truth) <= 5.5 * np.sqrt(stated.diagonal() / len(found))).all()
     assert values.var(axis=0) == pytest.approx(stated.diagonal(), rel=0.2)

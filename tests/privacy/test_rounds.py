@@ -66,7 +66,6 @@ def test_one_person_has_the_composition_of_randomized_responses(rounds, epsilon)
         (8.0, 1_000_000, 3.65),
         (ldp.Laplace(0, 1, 1.0), 1_000, 1.54),
         (ldp.Laplace(0, 1, 4.0), 1_000, 15.54),
-        (ldp.Warner(4.0), 10_000, 3.49),
         (RankCodebook(100, 1.0), 1_000, 1.56),
     ],
     ids=repr,
@@ -221,8 +220,10 @@ def loss_of_one_dataset(p, n, rounds, delta, step):
 
 @pytest.mark.long
 def test_a_hundred_rounds_of_bits_are_near_those_of_one_dataset():
-    """The worked example of docs/rounds.md is between 3.45 and 3.49."""
+    """The worked example of docs/rounds.md is between 3.45 and 3.49, and a line of the table there."""
     warner = ldp.Warner(4.0)
     lower = loss_of_one_dataset(float(warner.channel().matrix.max()), 10_000, 100, 1e-6, 1e-5)
     assert 3.451 < lower < 3.453
-    assert lower < compose_rounds(warner, 100, n=10_000, delta=1e-6).epsilon < 3.495
+    found = compose_rounds(warner, 100, n=10_000, delta=1e-6).epsilon
+    assert found > lower
+    assert round(found, 2) == 3.49

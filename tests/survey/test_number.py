@@ -290,8 +290,7 @@ def test_the_picture_of_a_result_has_the_distribution_function():
 
 @pytest.mark.long
 @pytest.mark.claim("Limits of a `Number` with missing answers cover as often as they say.", "Estimates")
-@each("name", ["gamma", "zeros"])
-@each("n, epsilon", [(3000, 4.0), (30_000, 1.0)])
+@pytest.mark.parametrize("name, n, epsilon", [("zeros", 3000, 4.0), ("gamma", 30_000, 1.0)])
 def test_coverage_among_people_who_answered(name, n, epsilon):
     x, runs = POPULATIONS[name], 60
     frame, truth = np.append(x, np.full(len(x) // 4, np.nan)), truth_of(x)
