@@ -15,6 +15,8 @@ BROWSER ?= $(firstword $(shell command -v chromium chromium-browser google-chrom
 # One thread of linear algebra per process: both cores run tests already.
 PYTEST = OPENBLAS_NUM_THREADS=1 $(VENV)/bin/pytest -q -n auto --dist worksteal
 LEFT_OUT ?=
+# Tests are compiled once for all targets, also where the environment says otherwise.
+export PYTHONDONTWRITEBYTECODE =
 
 # The interpreters that `make wheels` builds for.
 PYTHONS ?= $(PYTHON)
