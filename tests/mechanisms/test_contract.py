@@ -807,7 +807,7 @@ def test_arrays_of_an_estimate_are_read_only():
 
 
 @each("mechanism", MECHANISMS, ids=repr)
-@each("n", [1, 5, 5000])
+@each("n", [1, 5, 2500])
 def test_the_layout_of_the_records_changes_nothing(mechanism, n):
     """Every second record, records in reverse, a column of a table, and the other byte order."""
     n = min(n, 300_000 // (mechanism.domain.width or 1))
@@ -867,5 +867,5 @@ def test_a_run_warns_with_the_share_of_clipped_records(target, records):
         if np.ndim(records) == 1:
             target.privatize(records, clip=True)  # warnings are errors
         target.run([records[0]] * 5, clip=True)
-        with pytest.warns(ldp.ClippedWarning, match=f"^300000 of 500000 records .* {CLIPPED_TEXT}"):
-            target.run(np.array([records[0], records[2]])[(np.arange(500_000) % 5 < 3).astype(int)], clip=True)
+        with pytest.warns(ldp.ClippedWarning, match=f"^60000 of 100000 records .* {CLIPPED_TEXT}"):
+            target.run(np.array([records[0], records[2]])[(np.arange(100_000) % 5 < 3).astype(int)], clip=True)

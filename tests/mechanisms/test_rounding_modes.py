@@ -38,7 +38,9 @@ print(json.dumps([coins, codes, cube, ball]))
 @pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="modes have these numbers on x86-64"
 )
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode", ["upward", *(pytest.param(mode, marks=pytest.mark.long) for mode in MODES if mode != "upward")]
+)
 def test_guarantees_hold_in_every_rounding_mode(mode):
     """A coin costs at most epsilon. Under one key all vectors have one of two reports, one for each side of the coin, and
     categories have the same reports as in the usual mode.

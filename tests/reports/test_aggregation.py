@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ldpfast as ldp
@@ -29,6 +29,7 @@ from ..support.view_response import tally
 
 @pytest.mark.claim("Aggregators that are merged in any order have the same bytes.", "Reproducibility")
 @pytest.mark.parametrize("kind", KINDS, ids=str)
+@settings(max_examples=15)
 @given(st.lists(st.integers(0, 200), max_size=6), st.randoms(use_true_random=False))
 def test_merging_is_concatenation_in_any_order(kind, cuts, random):
     """The merged statistics must not depend on the order in which machines answer."""

@@ -74,6 +74,7 @@ def test_median_between_two_processes():
     assert result == [server.position, *estimate.interval(), estimate.value, N]
 
 
+@pytest.mark.long
 def test_vector_mean_between_two_processes():
     """Counts of the server process are restored from bytes and merged with other counts."""
     problem = eval(PROBLEM, {"VectorMean": VectorMean})
