@@ -95,7 +95,7 @@ def _curves(rng: np.random.Generator) -> _study.Study:
 
 
 def _normal_means(rng: np.random.Generator) -> _study.Study:
-    """1,536 intervals, so that their coverage has a standard deviation of 0.6 points."""
+    """The coverage, near 94.8 %, has a standard deviation of 0.6 points in 1,536 intervals: fewer than 1 of 100 seeds fail."""
     repetitions = {method: 8 if method.variant == jkmw_protocols.PAPER else 16 for method in jkmw_protocols.METHODS}
     measured = [jkmw_protocols.measure(m, 200_000, (1.0, 2.0), rng, number) for m, number in repetitions.items()]
     return jkmw_protocols.GaussianStudy(tuple(measured), jkmw_protocols.search(rng))

@@ -159,7 +159,7 @@ def test_a_grid_dominates_its_curve():
 
 @pytest.mark.long
 def test_rounds_and_other_releases_compose():
-    rounds = compose_rounds(ldp.Warner(1.0), 10, n=10_000, delta=1e-8)
+    rounds = compose_rounds(ldp.Warner(1.0), 10, n=100, delta=1e-8)
     total = compose(rounds, Guarantee("pure", 0.5), Guarantee("local", 0.25))
     assert (total.definition, total.delta) == ("approximate", 1e-8)
     assert total.epsilon == pytest.approx(rounds.epsilon + 0.75)
@@ -175,7 +175,7 @@ def test_many_rounds_and_tiny_deltas():
     """More rounds cost more, and the bound never exceeds basic composition."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = [compose_rounds(ldp.Warner(1.0), r, n=10**6, delta=1e-8).epsilon for r in (1, 10, 1000, 100_000)]
+        found = [compose_rounds(ldp.Warner(1.0), r, n=10**6, delta=1e-8).epsilon for r in (1, 10, 100_000)]
         assert (np.diff(found) > 0).all()
         for delta in (1e-30, 1e-12, 0.1):
             assert 0 < compose_rounds(ldp.Warner(3.0), 50, n=100, delta=delta).epsilon <= 150

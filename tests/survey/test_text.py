@@ -530,7 +530,7 @@ def test_without_reports_about_whole_texts_there_is_no_estimate():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("n, buckets, functions", [(10**6, 256, 4), (10**8, 1 << 10, 16)])
+@pytest.mark.parametrize("n, buckets, functions", [(10**6, 256, 4), (10**8, 512, 8)])
 def test_intervals_cover_where_collisions_are_most_of_the_error(n, buckets, functions):
     """Most strings collide with none, and all shares are then too small by what is subtracted for collisions."""
     runs, covered, found = 100, 0, 0
