@@ -43,7 +43,9 @@ def _drugs(rng: np.random.Generator) -> _study.Study:
 
 def _means(rng: np.random.Generator) -> _study.Study:
     small = salaries.Population("small", salaries.salaries().values[::10], 25_000.0)
-    return djw_figure_5.MeanStudy(djw_figure_5.measure(small, rng, 20), djw_figure_5.measure(salaries.visits(), rng, 5))
+    return djw_figure_5.MeanStudy(
+        djw_figure_5.measure(small, rng, 20), djw_figure_5.measure(salaries.visits(), rng, 25)
+    )
 
 
 def _medians(rng: np.random.Generator) -> _study.Study:

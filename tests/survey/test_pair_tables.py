@@ -188,6 +188,6 @@ def test_the_squared_error_of_other_answers_is_the_stated_variance(epsilon):
         ([3] * 6, lambda rng, n: mixed(rng, n, [3] * 6)),
         ([2, 3, 4, 2, 5], lambda rng, n: mixed(rng, n, [2, 3, 4, 2, 5])),
     ):
-        error, variance, covered = studies(ViewResponse(sizes, epsilon), people, 10_000, 1000)
+        error, variance, covered = studies(ViewResponse(sizes, epsilon), people, 10_000, 500)
         assert error == pytest.approx(variance, rel=0.05)
         assert 0.94 < covered < 0.97

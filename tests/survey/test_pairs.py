@@ -165,7 +165,7 @@ def test_moments_have_their_standard_errors():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("epsilon, n", [(1.0, 20_000), (4.0, 2000)])
+@pytest.mark.parametrize("epsilon, n", [(1.0, 8000), (4.0, 2000)])
 def test_limits_of_correlations_and_of_subgroups_cover(epsilon, n):
     """1,000 studies of four questions, two of which depend on each other."""
     names, runs = NAMES, 1000
