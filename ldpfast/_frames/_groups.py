@@ -76,9 +76,8 @@ class Groups:
             If values cannot be compared, or there are too many groups.
         """
         codes, values = self._joint_codes(columns) if self._parts else self.codes(columns)
-        found, first = np.unique(codes, return_index=True)
         table = np.zeros(len(values), np.uint32)
-        for code in found[np.argsort(first)].tolist():
+        for code in _in_order(codes, len(values)):
             value = group_value(values[code])
             try:
                 number = self._numbers.setdefault(value, len(self.values))
@@ -109,8 +108,7 @@ class Groups:
     def codes(self, column: Any) -> tuple[NDArray[np.intp], list[Any]]:
         """Return a code for each row, and the values of the codes."""
         if isinstance(column, np.ndarray):
-            different, codes = np.unique(column, return_inverse=True)
-            return codes, different.tolist()
+            return _codes_of_array(column)
         if isinstance(column, Coded):  # with code -1 for missing values, too
             labels = range(column.codes.max(initial=-1) + 1) if column.labels is None else column.labels
             if column.labels is not None and (column.codes == len(labels)).any():
@@ -133,3 +131,28 @@ class Groups:
         if values is None:
             raise TypeError(f"column {self.name!r} must hold values that Python has to divide people")
         return codes, [*values, None]
+
+
+def _codes_of_array(column: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """Return a code for each value of an array, and the different values in ascending order.
+
+    Integers that are close together are counted; everything else is sorted.
+    """
+    if column.dtype.kind in "iu" and column.size:
+        least, most = int(column.min()), int(column.max())
+        if most - least < column.size and most <= np.iinfo(np.int64).max:
+            places = column.astype(np.intp) - least
+            present = np.bincount(places) > 0
+            different = np.flatnonzero(present)
+            return (np.cumsum(present) - 1)[places], (different + least).tolist()
+    different, codes = np.unique(column, return_inverse=True)
+    return codes, different.tolist()
+
+
+def _in_order(codes: NDArray[np.intp], k: int) -> list[int]:
+    """Return the codes below k that occur, in the order in which they are first seen."""
+    first = np.full(k, len(codes), np.intp)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of several numbers for a code, the last one stays
+    found = np.flatnonzero(first < len(codes))
+    found = found[np.argsort(first[found])]
+    return found.tolist()
