@@ -74,6 +74,28 @@ def test_the_length_of_vectors_can_be_as_large_as_is_accepted():
     assert mechanism.estimate(reports).largest_shift(0.5)[0] >= (ends[0] - ends[1]) / 2
 
 
+def rows_of(mechanism: ldp.RotatedSigns, seeds: np.ndarray) -> list[np.ndarray]:
+    """Return the first and the second row of reports with two signs, each with the factor of decoded numbers."""
+    both, one = (
+        mechanism.decode(np.stack([seeds, np.full(len(seeds), signs, np.uint64)], axis=1)) for signs in (0b11, 0b01)
+    )
+    return [(both + one) / 2, (both - one) / 2]
+
+
+@pytest.mark.parametrize("count", [500, pytest.param(20_000, marks=pytest.mark.long)])
+def test_the_largest_shift_of_rotated_signs_is_that_of_the_largest_rows(count):
+    """The rows of 20,000 seeds are all rows of both strata, with a probability of 1 - 2048 e^-10 for each."""
+    mechanism = ldp.RotatedSigns(5, 4.0, rotation=7, signs=2)
+    seeds = np.random.default_rng(1).integers(0, 2**64, count, dtype=np.uint64)
+    largest = sum(np.abs(row).max(axis=0) for row in rows_of(mechanism, seeds))
+    expected = 50 * mechanism.run(np.zeros((100, 5)), rng=1).largest_shift(0.01)
+    if count == 500:
+        assert (largest <= expected * (1 + 1e-12)).all()
+        assert (largest >= 0.7 * expected).all()
+    else:
+        np.testing.assert_allclose(largest, expected, rtol=1e-9)
+
+
 def exact_coverage(estimates, n: int, forged: int, liars: float, side: int, truth: float) -> float:
     """Return the coverage of 95 % limits for people with a share of ones, where liars send the worst reports.
 
@@ -115,6 +137,26 @@ LINEAR = {
     "sets": (ldp.SubsetSelection(6, 1.0), np.arange(400) % 6),
     "bits": (ldp.UnaryEncoding(5, 1.0), np.arange(400) % 5),
 }
+ROTATED = ldp.RotatedSigns(2, 12.0, rotation=3, signs=256)
+
+
+@pytest.mark.long
+def test_intervals_of_rotated_signs_hold_for_people_who_know_everything():
+    """The records are a unit vector, whose number along it has the largest variance, of which shifted means show less."""
+    records = np.tile([1.0, 0.0], (400, 1))
+    pool = ROTATED.privatize(np.repeat(records, 10, axis=0), rng=1)
+    held, runs = {0.0: 0, 0.1: 0}, 100
+    best = pool[int(np.argmin(ROTATED.decode(pool)[:, 0]))]
+    for seed in range(runs):
+        reports = ROTATED.privatize(records, rng=seed + 3)
+        decoded = ROTATED.decode(reports)[:, 0]
+        reports[np.argsort(-decoded)[:40]] = best
+        estimate = ROTATED.estimate(reports)
+        for liars in held:
+            low, high = estimate.interval(liars=liars)
+            held[liars] += bool(low[0] <= 1.0 <= high[0])
+    assert_coverage(held[0.1], runs, 0.95, detects=0.7)
+    assert held[0.0] < 0.5 * runs
 
 
 @each("name", LINEAR)

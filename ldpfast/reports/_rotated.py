@@ -34,6 +34,22 @@ def signs_of_rotation(rotation: int, size: int) -> NDArray[np.uint64]:
     return signs
 
 
+@lru_cache(maxsize=4)
+def largest_row_sum(rotation: int, size: int, signs: int) -> float:
+    """Return an upper bound of every coordinate of the sum of the rows of a report, each with its sign.
+
+    The entry (i, j) of the rotation H D2 H D1 / size has the magnitude of the number i XOR j of its first row. So the
+    coordinates of the rows of a stratum have, for every j, the magnitudes of the first row in another stratum, and the strata
+    of a block go to the strata of another block. The bound is reached if a report has the largest number of each stratum of
+    the worst block; a seed of 64 bits has such rows for few signs only.
+    """
+    first = np.zeros(size, np.int64)
+    first[0] = 1
+    transform.rotate_back(signs_of_rotation(rotation, size), first)
+    strata = np.abs(first).reshape(size // BLOCK_ROWS, signs, BLOCK_ROWS // signs)
+    return float(strata.max(axis=2).sum(axis=1).max()) / size
+
+
 @dataclass(frozen=True)
 class RotatedRows(SeedAndSigns):
     """A public seed and the signs of rows of the rotation with number `rotation`, as words of 64 bits, one row per person.
@@ -109,7 +125,9 @@ class RotatedRows(SeedAndSigns):
             stderr = np.sqrt(common + excess / n * np.clip(value / self.radius, -1, 1) ** 2)
         else:
             stderr = np.full(self.dim, math.sqrt(common))
-        return Estimate(value, stderr, n, decoding.guarantee, None, Normal.of_sum(n))
+        change = 2 * self.unit * largest_row_sum(self.rotation, self.size, self.signs) / n
+        rule = Normal.of_sum(n, change=change, hidden=max(excess, 0.0) / n)
+        return Estimate(value, stderr, n, decoding.guarantee, None, rule)
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         decoded = np.empty((len(reports), self.dim))

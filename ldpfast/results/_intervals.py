@@ -180,8 +180,9 @@ class Normal:
     needed : int
         Number of reports that are needed if there are too few for a nearly normal sum, else 0.
     change : float, ndarray or None
-        Largest change of the estimate if a report is replaced by another one, where the standard error does not depend on
-        reports; None if it is not known.
+        Largest change of the estimate if a report is replaced by another one; None if it is not known.
+    hidden : float or ndarray
+        By how much forged reports can make the square of the standard error too small.
 
     Examples
     --------
@@ -195,17 +196,18 @@ class Normal:
     bias: Any = 0.0
     needed: int = 0
     change: Any = None
+    hidden: Any = 0.0
     by_coordinate: ClassVar[bool] = True
 
     @classmethod
-    def of_sum(cls, n: Any, share: float = 1.0, change: Any = None) -> Normal:
+    def of_sum(cls, n: Any, share: float = 1.0, change: Any = None, hidden: Any = 0.0) -> Normal:
         """Return the limits for a mean of n reports, a random share of which is about the same coordinate."""
         needed = math.ceil(NORMAL_FROM / share)
-        return cls(needed=needed if np.any(n < needed) else 0, change=change)
+        return cls(needed=needed if np.any(n < needed) else 0, change=change, hidden=hidden)
 
     def with_liars(self, share: float, n: Any) -> WithLiars:
         """Return the rule where some reports are forged."""
-        return WithLiars(self, self.largest_shift(share, n), 0.0)
+        return WithLiars(self, self.largest_shift(share, n), self.hidden)
 
     def largest_shift(self, share: float, n: Any) -> Any:
         """Return how far forged reports can move each number."""
