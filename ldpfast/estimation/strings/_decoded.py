@@ -152,7 +152,9 @@ class DecodedSketch:
             possible = self.collisions(value - size if second_moment is None else 0.0, number, moment)
             mean = np.divide(possible, size**2, out=np.zeros_like(possible), where=size > 0)
         lack = self.scale * np.maximum(1 - others - np.clip(value, 0, 1), 0) / m
-        rule = WithCollisions(BoundedSum(step, step), np.sqrt(noise), size, mean, lack)
+        by_report = BoundedSum(step, step, change=step)
+        uses_others = second_moment is not None
+        rule = WithCollisions(by_report, np.sqrt(noise), size, mean, lack, number, m, uses_others)
         return np.asarray(value), np.sqrt(noise + collisions), rule
 
 
