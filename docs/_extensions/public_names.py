@@ -100,6 +100,7 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "ldpfast.results.Estimate": (
         "ldpfast.results.LabeledEstimate",
         "ldpfast.results.TestResult",
+        "ldpfast.results.Plausibility",
         "ldpfast.results.BoundedSum",
     ),
     "ldpfast.client.send": ("ldpfast.client.Sent",),

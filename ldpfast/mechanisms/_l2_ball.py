@@ -108,5 +108,9 @@ class L2BallLaw(Law):
         # be any function of the record and the direction.
         return TwoLevel.binary(Fraction(self.heads, _coins.WORD - self.heads))
 
+    def largest_probability(self) -> float:
+        """Return 2 / 2^d: every sign of a direction is fair, and the direction is reversed or not."""
+        return 2.0 ** (1 - min(self.dim, 1000))
+
     def worst_variance(self, decoding: Decoding) -> float:
         return self.scale**2 / self.dim

@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import AnyArray, Floats
 from ..privacy import ReportLaw, TwoLevel, laws_of_rows
 from ..reports import Decoding, Format
-from ..results import AnyDebiasing
+from ..results import AnyDebiasing, Kinds
 from ._draws import PeopleCounts, multinomial, shares_of
 
 if TYPE_CHECKING:
@@ -64,6 +64,14 @@ class Law:
 
         None if it is not known.
         """
+        return None
+
+    def largest_probability(self) -> float:
+        """Return an upper bound of the probability of any report, for all records; 1 if it does not follow from a formula."""
+        return 1.0
+
+    def kinds_of(self, reports: AnyArray) -> Kinds | None:
+        """Return the numbers of reports of kinds whose probabilities are the same for all records; None without such kinds."""
         return None
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from .._typing import AnyArray, Floats
 from ..privacy import ReportLaw, TwoLevel
 from ..reports import Decoding
+from ..results import Kinds
 from ._draws import PeopleCounts, bincount, uniform
 from ._law import CHANNEL_ENTRIES, Law
 from ._tree_level import CodedLevel, HadamardLevel, KernelLevel
@@ -106,6 +107,17 @@ class LevelLaw(Law):
             size = (1 - level.codes * miss) / (hit - miss)
             kinds.append((share, hit / miss, size, Fraction(level.codes), size - level.common))
         return kinds
+
+    def largest_probability(self) -> float:
+        return self.value_range[1]
+
+    def kinds_of(self, reports: AnyArray) -> Kinds | None:
+        """Return the numbers of reports about each level."""
+        if len(self.levels) == 1:
+            return None
+        levels = np.searchsorted(self.first_codes[1:-1], reports, side="right")
+        shares = np.array([float(share) for share in self.shares])
+        return Kinds(np.bincount(levels, minlength=len(shares)), shares)
 
     def rows(self) -> list[list[Fraction]] | None:
         if self.k * sum(level.codes for level in self.levels) > CHANNEL_ENTRIES:

@@ -189,6 +189,10 @@ class LinfBallLaw(Law):
         size = (1 << self.dim) - math.comb(self.dim, self.dim // 2)
         return TwoLevel.of_sets(odds, size, 2 << self.dim, size)
 
+    def largest_probability(self) -> float:
+        """Return 4 / 2^d: a report is uniform among at least a quarter of all vertices, on one side of the record."""
+        return min(1.0, 2.0 ** (2 - min(self.dim, 1000)))
+
     def rows(self) -> list[list[int]] | None:
         """Return the channel from vertices to vertices. A weight depends on the number of signs that agree."""
         dim = self.dim

@@ -13,16 +13,17 @@ import numpy as np
 from .. import _check, _threads
 from .._core.stream import Stream
 from .._frames import Groups, read_by, require_one_index, whole_column
-from .._person_keys import PIECE_ROWS, QuestionKeys, is_personal, no_value, value_fields
+from .._person_keys import PIECE_ROWS, QuestionKeys, is_personal, value_fields
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray, Floats
 from ..domains import FLOAT64, Ball, Categories, Clipped, Domain
 from ..privacy import Guarantee, ReportLaw, TwoLevel
 from ..reports import Codes, Counted, Counts, Decoding, Format, Label, Recipe, StateLayout, _labeled_reports
-from ..results import AnyDebiasing, Estimate, line_of
+from ..results import AnyDebiasing, Estimate, Plausibility, line_of
 from ._draws import PeopleCounts
-from ._kernel import Kernel
+from ._kernel import Kernel, answer_asked
 from ._law import Fused, Law, NoExactFormError, drawn_codes, variances_of_rows, worst_variance_of
+from ._plausibility import entropy_of, plausibility_of
 from ._python import integer_weights
 from ._records import Records
 from ._single import EXACT, SingleRecord
@@ -225,6 +226,13 @@ class RecordRecipe(Recipe):
     def tally(self, reports: Any) -> tuple[list[AnyArray], int]:
         arranged = self.report.arrange(_labeled_reports.read(self.report, self.label, reports))
         return [self.report.tallied(arranged)], len(arranged)
+
+    def plausibility(self, reports: Any) -> Plausibility:
+        return plausibility_of(self, self.report.validate(_labeled_reports.read(self.report, self.label, reports)))
+
+    @cached_property
+    def entropy(self) -> float:
+        return entropy_of(self)
 
     def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
         return _labeled_reports.valid_messages(self.report, self.label, messages)
@@ -543,14 +551,3 @@ class RecordRecipe(Recipe):
         step = self.piece_rows(records)
         pieces = (self.domain.convert(records[at : at + step]) for at in range(0, len(records), step))
         return reduce(Clipped.plus, map(self.domain.clipped, pieces), Clipped())
-
-
-def answer_asked(kernel: Any, keys: QuestionKeys, start: int, records: AnyArray, reports: AnyArray) -> None:
-    """Write the reports of consecutive persons from number `start` on, with a kernel that draws what a person is asked.
-
-    What a person is asked has coins of the person, and the answer has coins of what was asked and of the true answer to it. So
-    an answer that the person was not asked for changes nothing.
-    """
-    kernel.ask_each(keys.derive(start, no_value(len(records))), reports)
-    kernel.encode_each(records, reports)
-    kernel.respond_each(keys.derive(start, value_fields(reports)), reports)

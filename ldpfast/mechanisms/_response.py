@@ -81,6 +81,9 @@ class ResponseLaw(Law):
         coin = self.coin  # S(x) is the symbol of the record, one of k
         return TwoLevel.of_sets(Fraction(coin.keep, coin.words_per_symbol), 1, coin.k, 1)
 
+    def largest_probability(self) -> float:
+        return float(max(self.coin.p, self.coin.q))
+
     def report_laws(self) -> Sequence[ReportLaw] | None:
         if self.coin.k == 2:
             return [ReportLaw.of_outcomes(self.coin.p, self.coin.q)]

@@ -18,7 +18,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Ball
 from ..privacy import TwoLevel
 from ..reports import Bits, Decoding, Format, SampledSigns
-from ..results import Debiasing
+from ..results import Debiasing, Kinds
 from ._draws import PeopleCounts
 from ._half_space import check_ball, check_scale
 from ._law import Law, NoExactFormError
@@ -232,6 +232,13 @@ class SampledCubeLaw(Law):
         scale = radius * (1 / float((coin.inside - coin.outside) * excess / sampled)) * (dim / sampled)
         binary = _coins.BinaryCoin(coin.heads, coin.bits, coin.epsilon_realized)
         return cls(dim, sampled, threshold, radius, scale, binary, coin.size)
+
+    def kinds_of(self, reports: AnyArray) -> Kinds | None:
+        """Return how many reports have each coordinate; a report has each one with the same probability."""
+        if self.sampled == self.dim:
+            return None
+        counts = np.bincount((reports >> 1).astype(np.intp).ravel(), minlength=self.dim)
+        return Kinds(counts, np.full(self.dim, self.sampled / self.dim))
 
     @property
     def up_to(self) -> list[int]:

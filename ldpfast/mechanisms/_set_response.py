@@ -181,6 +181,9 @@ class SetLaw(Law):
         coin = self.coin
         return TwoLevel.of_sets(coin.inside / coin.outside, coin.size, coin.outputs, coin.size - self.common)
 
+    def largest_probability(self) -> float:
+        return float(max(self.coin.inside, self.coin.outside))
+
     def report_laws(self) -> Sequence[ReportLaw]:
         # all others have one of the two categories
         both, one = Fraction(self.common, self.coin.outputs), Fraction(self.coin.size - self.common, self.coin.outputs)

@@ -19,7 +19,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Strings
 from ..privacy import ReportLaw
 from ..reports import Codes, Decoding, recipe_of
-from ..results import Debiasing, line_of
+from ..results import Debiasing, Kinds, line_of
 from ._best_mechanism import ROUNDING, best, total_variance
 from ._draws import PeopleCounts, bincount, multinomial
 from ._hadamard_response import HadamardResponse
@@ -266,6 +266,15 @@ class SketchLaw(Law):
                 present = np.flatnonzero(owners)
                 states.append(self.response.draw(present, owners[present], generator))
         return np.concatenate(states)
+
+    def largest_probability(self) -> float:
+        return float(self.weights().max()) * self.response.law.largest_probability()
+
+    def kinds_of(self, reports: AnyArray) -> Kinds:
+        """Return the numbers of reports about each function of each part."""
+        weights = self.weights().ravel()
+        functions = reports // self.response.report.k
+        return Kinds(np.bincount(functions.astype(np.intp), minlength=weights.size), weights)
 
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         probability = self.probabilities(records)

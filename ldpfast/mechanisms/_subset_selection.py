@@ -59,6 +59,10 @@ class SubsetLaw(Law):
         # S(x) are the sets that hold x.
         return TwoLevel.of_sets(coin.inside / coin.outside, size * (k - 1), k * (k - 1), size * (k - size))
 
+    def largest_probability(self) -> float:
+        size, p = self.coin.size, self.coin.inside * self.coin.size
+        return float(max(p / math.comb(self.k - 1, size - 1), (1 - p) / math.comb(self.k - 1, size)))
+
     def report_laws(self) -> Sequence[ReportLaw]:
         # all others have one of the two categories, or a third one
         k, size = self.k, self.coin.size

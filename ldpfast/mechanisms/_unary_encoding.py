@@ -15,7 +15,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..privacy import ReportLaw, TwoLevel
 from ..reports import Bits, Decoding
-from ..results import Debiasing
+from ..results import Debiasing, Kinds
 from ._draws import PeopleCounts, bincount, heads
 from ._law import CHANNEL_ENTRIES, Law
 from ._mechanism import Mechanism
@@ -127,6 +127,20 @@ class UnaryLaw(Law):
         # S(x) is q, and that of S(x) without S(x') is q (1 - q).
         p, q = self.coin.p, self.coin.q
         return TwoLevel.of_sets(p * (1 - q) / ((1 - p) * q), q, 1, q * (1 - q))
+
+    def largest_probability(self) -> float:
+        own, other = (float(max(bit, 1 - bit)) for bit in (self.coin.p, self.coin.q))
+        return own * other ** (self.k - 1)
+
+    def kinds_of(self, reports: AnyArray) -> Kinds:
+        """Return the numbers of reports with each number of ones, of k - 1 equal coins and that of the true category."""
+        from scipy.stats import binom
+
+        ones = np.bitwise_count(reports).sum(axis=1, dtype=np.intp)
+        own = float(self.coin.p)
+        others = binom.pmf(np.arange(-1, self.k + 1), self.k - 1, float(self.coin.q))
+        probabilities = own * others[:-1] + (1 - own) * others[1:]
+        return Kinds(np.bincount(ones, minlength=self.k + 1), probabilities, are_ordered=True)
 
     def report_laws(self) -> Sequence[ReportLaw]:
         # all others have one of the two categories, or a third one

@@ -19,7 +19,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Tuples
 from ..privacy import ReportLaw, TwoLevel
 from ..reports import Decoding, Views
-from ..results import ViewDebiasing
+from ..results import Kinds, ViewDebiasing
 from ._draws import PeopleCounts, heads, multinomial, uniform
 from ._law import CHANNEL_ENTRIES, Law, NoExactFormError
 from ._mechanism import Mechanism
@@ -311,6 +311,26 @@ class ViewLaw(Law):
                 for symbols, count in chosen[length - 1].items():
                     chosen[length][symbols * size] = chosen[length].get(symbols * size, 0) + count
         return chosen[-1]
+
+    def largest_probability(self) -> float:
+        q, share = len(self.sizes), self.design.share / SHARES
+        found = [
+            share / math.comb(q, self.design.plain) * float(kept_of(coin) + (1 - kept_of(coin)) / coin.k)
+            for coin in self.by_symbols.values()
+        ]
+        if self.of_flip:
+            kept = self.flip_kept + (1 - self.flip_kept) / self.of_flip.k
+            found.append((1 - share) / math.comb(q, self.design.flip) * float(kept))
+        return max(found)
+
+    def kinds_of(self, reports: AnyArray) -> Kinds:
+        """Return how many plain and flip views have each question, which has the same probability for all questions."""
+        report, q, share = self.report, len(self.sizes), self.design.share / SHARES
+        asked = np.unpackbits(reports[:, : report.mask_bytes], axis=1, count=q, bitorder="little")
+        flips = reports[:, report.mask_bytes].astype(np.bool_)
+        counts = np.concatenate([asked[~flips].sum(axis=0, dtype=np.int64), asked[flips].sum(axis=0, dtype=np.int64)])
+        probabilities = np.repeat([share * self.design.plain / q, (1 - share) * self.design.flip / q], q)
+        return Kinds(counts, probabilities)
 
     # Channel and simulation -------------------------------------------------------------------------------------------
 

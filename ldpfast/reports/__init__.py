@@ -14,6 +14,7 @@ from ._counts import MAX_REPORTS as MAX_REPORTS
 from ._counts import Counted as Counted
 from ._counts import Counts as Counts
 from ._directions import Directions as Directions
+from ._format import CountFormat as CountFormat
 from ._format import Decoding as Decoding
 from ._format import Format as Format
 from ._frames import FrameSigns as FrameSigns

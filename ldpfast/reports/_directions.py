@@ -40,6 +40,10 @@ class Directions(SeededVectors):
         return (self.candidates - 1).bit_length()
 
     @property
+    def seed_bits(self) -> int:
+        return 64 - self.index_bits
+
+    @property
     def shape(self) -> tuple[int, ...]:
         return ()
 

@@ -90,6 +90,11 @@ class Format(ABC):
         return math.prod(self.shape) * size
 
     @property
+    def seed_bits(self) -> int:
+        """Size in bits of the public seed of a report, 0 without one."""
+        return 64 if self.seeded else 0
+
+    @property
     @abstractmethod
     def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
         """Shape and dtype of the state that `tally` adds to."""

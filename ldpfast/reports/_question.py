@@ -262,6 +262,51 @@ class Question(Described, ABC, Generic[Result]):
         result: Result = aggregator.estimate(**options)
         return result
 
+    def plausibility(self, reports: Any) -> Any:
+        """Test whether reports can come from people who ran the mechanism: a search for forged and repeated reports.
+
+        Parameters
+        ----------
+        reports : array_like, list of messages, or Arrow table
+            At least one report, as for `estimate`. Reports that no client can send raise an error as there.
+
+        Returns
+        -------
+        plausibility : results.Plausibility
+            With an exact p-value that holds for every population. For a survey a dict of them by question; each one is valid
+            alone, and the smallest of q p-values is to be compared with a level over q.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not reports of this question, or there are none; if they are an aggregator, which has no single reports.
+
+        Notes
+        -----
+        Tests that do not depend on what people answer: the number of ones of unary encoding, the hash function, level,
+        coordinate or questions that a report is about; the number of hits of every share, which must be possible; and equal
+        reports, if a report has much entropy. They find constant reports, random bits, another epsilon, and messages that were
+        copied. **They cannot find a person who runs the mechanism on a false record**, nor few reports that imitate one:
+        `Estimate.largest_shift` and ``interval(liars=)`` bound what these can do. Mechanisms with few different reports, such
+        as `Warner`, have hardly any test. Permanent answers of the same people in several rounds are equal by design: test one
+        round at a time.
+
+        O(n log n) time for n reports.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpfast as ldp
+        >>> mechanism = ldp.SubsetSelection(100, epsilon=1.0)
+        >>> reports = mechanism.privatize(np.arange(1000) % 100, rng=1)
+        >>> mechanism.plausibility(reports).pvalue
+        1.0
+        >>> reports[:20] = reports[20]  # one message under 21 ids
+        >>> found = mechanism.plausibility(reports)
+        >>> found.repeated, bool(found.tests["repeats"].pvalue < 1e-100)
+        (20, True)
+        """
+        return self._recipe.plausibility(reports)
+
     def message(self, report: ArrayLike) -> bytes:
         """Return one report as a message that says which question it answers.
 

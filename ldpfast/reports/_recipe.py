@@ -73,6 +73,15 @@ class Recipe(ABC):
         """Return the arrays that count reports, after a check, and the number of people."""
 
     @abstractmethod
+    def plausibility(self, reports: Any) -> Any:
+        """Return whether reports can come from the question, after a check: a `Plausibility`, or several by question."""
+
+    @property
+    @abstractmethod
+    def entropy(self) -> float:
+        """Smallest entropy of the message of a person in bits: no message has a larger probability than 2^-entropy."""
+
+    @abstractmethod
     def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
         """Return the messages that answer the question, in lists for `count`, and the numbers of others by their fault."""
 

@@ -34,6 +34,10 @@ from ._joint_estimate import JointEstimate as JointEstimate
 from ._people import Occasion as Occasion
 from ._people import People as People
 from ._people import new_count as new_count
+from ._plausibility import Kinds as Kinds
+from ._plausibility import Plausibility as Plausibility
+from ._plausibility import repeat_test as repeat_test
+from ._plausibility import tail_test as tail_test
 from ._predicted_areas import predicted_areas as predicted_areas
 from ._random_scaling import RandomScaling as RandomScaling
 from ._random_scaling import random_scaling as random_scaling

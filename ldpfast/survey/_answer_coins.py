@@ -9,7 +9,7 @@ from .. import _schema
 from .._person_keys import PersonKeys, Persons, QuestionKeys
 from .._typing import AnyArray
 from ..mechanisms import Mechanism
-from ..mechanisms._record_recipe import answer_asked
+from ..mechanisms._kernel import answer_asked
 from ..reports import recipe_of
 from ._two_responses import TwoResponses
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from .._extras import optional
 from .._typing import AnyArray
 from ..privacy import ReportLaw, laws_of_answers
-from ..reports import Counts, Recipe
-from ..results import Occasion
+from ..reports import Counts, Recipe, recipe_of
+from ..results import Occasion, Plausibility
 from . import _messages, _survey_tally
 from ._answers_per_person import WORDS
 from ._layout import SurveyLayout
 from ._survey_people import SurveyPeople, warn_clipped, warn_public
+from ._survey_reports import reports_by_question
 from ._survey_simulation import Simulated, simulated
 
 if TYPE_CHECKING:
@@ -88,6 +89,23 @@ class SurveyRecipe(SurveyLayout, Recipe):
 
     def tally(self, reports: Any) -> tuple[list[AnyArray], int]:
         return _survey_tally.tally(self, reports)
+
+    def plausibility(self, reports: Any) -> dict[str, Plausibility]:
+        answers = reports_by_question(self, reports)
+        found = {
+            name: recipe_of(mechanism).plausibility(own)
+            for name, mechanism, own in zip(self.names, self.mechanisms, answers, strict=True)
+            if len(own)
+        }
+        if not found:
+            raise ValueError("reports must be at least 1, got none")
+        return found
+
+    @cached_property
+    def entropy(self) -> float:
+        # Whichever questions a person answers, the answers have coins of their own.
+        least = sorted(recipe_of(mechanism).entropy for mechanism in self.mechanisms)
+        return sum(least[: self.answers])
 
     def valid_messages(self, messages: Sequence[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
         return _survey_tally.valid_messages(self, messages)
