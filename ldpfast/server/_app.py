@@ -194,6 +194,7 @@ def create_app(
         Route("/style.css", server.style),
         Route("/plot.svg", server.reading(server.plot)),
         Route("/trend.svg", server.reading(server.trend)),
+        Route("/repeats", server.reading(server.repeats)),
         Route("/metrics", server.reading(server.metrics)),
         Route("/health", server.health),
     ]
@@ -239,6 +240,9 @@ class _Server:
         self._waiting = Gauge("ldpfast_waiting_reports", "Reports that wait for the disk", registry=self._registry)
         self._unfolded = Gauge("ldpfast_unfolded_messages", "Messages that are not folded yet", registry=self._registry)
         self._alerted = Gauge("ldpfast_alerts", "Answers that changed in the last closed wave", registry=self._registry)
+        self._repeated = Gauge(
+            "ldpfast_repeated_reports", "Reports equal to others, at /repeats", registry=self._registry
+        )
         self._stored = Gauge("ldpfast_stored_reports", "Reports of all surveys", registry=self._registry)
 
     @asynccontextmanager
@@ -472,6 +476,13 @@ class _Server:
         self._alerted.set(len(self._alerts()))
         self._waiting.set(0 if self._receiver is None else self._receiver.waiting)
         return Response(generate_latest(self._registry), headers={**HEADERS, "content-type": CONTENT_TYPE_LATEST})
+
+    async def repeats(self, request: Request) -> Response:
+        """Return how many reports are equal to others under other ids, of each wave or survey whose ids are stored."""
+        found = await self._worker.compute(request, lambda _: self.store.repeats())
+        self._repeated.set(sum(one.repeated for _, one in found))
+        rows = [{**occasion.described(), **one.to_dict()} for occasion, one in found]
+        return JSONResponse({"repeats": rows}, headers=HEADERS)
 
     async def health(self, _: Request) -> Response:
         """Return whether reports are stored: the database can be written, and the thread that does it lives."""

@@ -40,6 +40,9 @@ class Ids(Protocol):
     def add(self, connection: sa.Connection, occasion: int, digests: dict[bytes, bytes]) -> dict[bytes, bytes]:
         """Store the ids that are new, with their digests, and return the digests of the others, by their ids."""
 
+    def digests(self, connection: sa.Connection, occasion: int) -> Iterator[bytes]:
+        """Yield the digests of all reports to an occasion, in pieces, one after the other, by a connection that reads."""
+
     def forget(self, connection: sa.Connection, occasions: Iterable[int]) -> int:
         """Forget the ids of occasions, and return their number."""
 
@@ -72,6 +75,10 @@ class SharedIds(Ids):
             known |= {bytes(row.id): bytes(row.digest) for row in connection.execute(self.KNOWN, given)}
             new = _without(new, known)
         return known
+
+    def digests(self, connection: sa.Connection, occasion: int) -> Iterator[bytes]:
+        """Yield the digests of all reports to an occasion, in pieces, one after the other."""
+        yield from _digests_in_index(connection, occasion)
 
     def forget(self, connection: sa.Connection, occasions: Iterable[int]) -> int:
         """Forget the ids of occasions, and return their number."""
@@ -191,6 +198,14 @@ class LoggedIds(Ids):
             connection.exec_driver_sql(self.PROGRESS, {"last_read": place, "call": state.call + 1})
         return known
 
+    def digests(self, connection: sa.Connection, occasion: int) -> Iterator[bytes]:
+        """Yield the digests of all reports to an occasion, in pieces, one after the other."""
+        yield from _digests_in_index(connection, occasion)
+        with connection.exec_driver_sql(self.OF_OCCASION, {"occasion": occasion}) as log:
+            for _, rows in _pieces(log, self.PIECE_IDS):
+                new = _without(rows, self._known(connection, self.IN_INDEX, _given(occasion, rows)))
+                yield b"".join(row[ID_BYTES:] for row in new)
+
     def forget(self, connection: sa.Connection, occasions: Iterable[int]) -> int:
         """Forget the ids of occasions, and return their number."""
         count = 0
@@ -232,6 +247,15 @@ class LoggedIds(Ids):
             connection.exec_driver_sql(self.SHORTEN, {"round_start": round_start})
             end = 0
         return replace(state, round_start=round_start, position=end, unmoved=0)
+
+
+def _digests_in_index(connection: sa.Connection, occasion: int) -> Iterator[bytes]:
+    """Yield the digests of an occasion that are in the index, in pieces, one after the other."""
+    asked = (
+        sa.select(ids.c.digest).where(ids.c.occasion == occasion).execution_options(yield_per=LoggedIds.MOVE_REPORTS)
+    )
+    for part in connection.scalars(asked).partitions():
+        yield b"".join(map(bytes, part))
 
 
 def _rows(digests: dict[bytes, bytes]) -> list[bytes]:

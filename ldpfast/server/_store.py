@@ -21,6 +21,7 @@ from ..reports import Aggregator, recipe_of
 from ._engine import Insert, engines_of, file_of, upsert, wait_for_turn
 from ._held_surveys import NUMBER, HeldSurvey, held_surveys, numbers_of_reports, open_survey, require_same_versions
 from ._ids import Ids, LoggedIds, SharedIds
+from ._repeats import Repeats, title_of
 from ._reports import Reports, Status, places_of
 from ._server_plan import ServerPlan, SurveyOccasion, key_of
 from ._tables import MIGRATIONS, VERSION, about, batches, marks, metadata, occasions, parts, refusals, states, surveys
@@ -391,9 +392,24 @@ class Store:
         folded = 0
         while count := self.fold(numbers=numbers):
             folded += count
+        for occasion, found in self.repeats(numbers):
+            found.warn(title_of(occasion))
         with self.write() as connection:
             forgotten = self._ids.forget(connection, numbers)
         return folded, forgotten
+
+    def repeats(self, numbers: set[int] | None = None) -> list[tuple[SurveyOccasion, Repeats]]:
+        """Return the equal reports to occasions whose ids are stored, by default to all; it takes seconds for many reports."""
+        known: defaultdict[int, list[SurveyOccasion]] = defaultdict(list)
+        for fingerprint, (occasion, _) in self._numbers.items():
+            if numbers is None or occasion in numbers:
+                known[occasion] += [one for one in self._surveys.values() if one.fingerprint == fingerprint]
+        with self.read() as connection:
+            return [
+                (members[-1], Repeats.of(connection, self._ids, occasion, [one.survey for one in members]))
+                for occasion, members in sorted(known.items())
+                if members
+            ]
 
     def occasions(self) -> list[SurveyOccasion]:
         """Return all surveys that reports were received for, ascending by wave or round, and version.
