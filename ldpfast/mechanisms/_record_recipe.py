@@ -23,9 +23,9 @@ from ..results import AnyDebiasing, Estimate, Plausibility, line_of
 from ._draws import PeopleCounts
 from ._kernel import Kernel, answer_asked
 from ._law import Fused, Law, NoExactFormError, drawn_codes, variances_of_rows, worst_variance_of
-from ._plausibility import entropy_of, plausibility_of
 from ._python import integer_weights
 from ._records import Records
+from ._report_tests import entropy_of, plausibility_of
 from ._single import EXACT, SingleRecord
 
 if TYPE_CHECKING:

@@ -325,7 +325,8 @@ class ViewLaw(Law):
 
     def kinds_of(self, reports: AnyArray) -> Kinds:
         """Return how many plain and flip views have each question, which has the same probability for all questions."""
-        report, q, share = self.report, len(self.sizes), self.design.share / SHARES
+        report, q = self.report, len(self.sizes)
+        share = self.design.share / SHARES
         asked = np.unpackbits(reports[:, : report.mask_bytes], axis=1, count=q, bitorder="little")
         flips = reports[:, report.mask_bytes].astype(np.bool_)
         counts = np.concatenate([asked[~flips].sum(axis=0, dtype=np.int64), asked[flips].sum(axis=0, dtype=np.int64)])

@@ -130,7 +130,8 @@ class Kinds:
                     [*np.searchsorted(up_to, TAILS), *np.searchsorted(-above, [-tail for tail in TAILS])]
                 )
                 chosen = chosen[chosen < len(up_to)]
-                below, up_to, above = below[chosen], up_to[chosen], above[chosen]
+                below = below[chosen]
+                up_to, above = up_to[chosen], above[chosen]
             return tail_test(below, n, up_to, up_to, above)
         return tail_test(counts, n, probabilities, probabilities)
 

@@ -3,26 +3,53 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import AnyArray, Floats
-from ..domains import Categories
-from ..reports import CountFormat
-from ..results import Binomial, Debiasing, Plausibility, TestResult, WithGaps, repeat_test, tail_test
-
-if TYPE_CHECKING:
-    from ._record_recipe import RecordRecipe
+from ..domains import Categories, Domain
+from ..reports import CountFormat, Decoding, Format
+from ..results import AnyDebiasing, Binomial, Debiasing, Plausibility, TestResult, WithGaps, repeat_test, tail_test
+from ._law import Law
 
 
-def plausibility_of(recipe: RecordRecipe, reports: AnyArray) -> Plausibility:
+class Tested(Protocol):
+    """What the tests use of a recipe."""
+
+    @property
+    def domain(self) -> Domain: ...
+
+    @property
+    def inner(self) -> Domain | None: ...
+
+    @property
+    def report(self) -> Format: ...
+
+    @property
+    def debiasing(self) -> AnyDebiasing | None: ...
+
+    @property
+    def value_range(self) -> tuple[float, float]: ...
+
+    @property
+    def decoding(self) -> Decoding: ...
+
+    @property
+    def law(self) -> Law: ...
+
+    @property
+    def entropy(self) -> float: ...
+
+
+def plausibility_of(recipe: Tested, reports: AnyArray) -> Plausibility:
     """Return whether valid reports can come from a mechanism."""
     n = len(reports)
     if not n:
         raise ValueError("reports must be at least 1, got none")
-    kinds, channel, entropy = recipe.law.kinds_of(reports), _channel(recipe), recipe.entropy
+    kinds, entropy = recipe.law.kinds_of(reports), recipe.entropy
+    channel = _channel(recipe)
     multiplicities = equal_reports(recipe.report.pack(reports))
     tests = {
         "kinds": None if kinds is None else kinds.test(n),
@@ -37,7 +64,7 @@ def plausibility_of(recipe: RecordRecipe, reports: AnyArray) -> Plausibility:
     return Plausibility.of(n, tests, 0 if kinds is None else kinds.improbable(n), n - len(multiplicities), entropy)
 
 
-def entropy_of(recipe: RecordRecipe) -> float:
+def entropy_of(recipe: Tested) -> float:
     """Return the smallest entropy of a report in bits: no report has a larger probability than 2^-entropy."""
     channel = _channel(recipe)
     largest = recipe.law.largest_probability() if channel is None else float(channel.max())
@@ -51,7 +78,7 @@ def equal_reports(packed: NDArray[np.uint8]) -> NDArray[np.intp]:
     return counts
 
 
-def _channel(recipe: RecordRecipe) -> Floats | None:
+def _channel(recipe: Tested) -> Floats | None:
     """Return the probabilities of all reports for all records; None if records are no categories, or there are too many."""
     domain = recipe.domain if recipe.inner is None else recipe.inner
     rows = recipe.law.rows() if isinstance(domain, Categories) else None
@@ -61,7 +88,7 @@ def _channel(recipe: RecordRecipe) -> Floats | None:
     return np.asarray(channel / channel.sum(axis=1, keepdims=True))
 
 
-def _shares(recipe: RecordRecipe, state: AnyArray, n: int) -> TestResult | None:
+def _shares(recipe: Tested, state: AnyArray, n: int) -> TestResult | None:
     """Test the numbers of hits, whose probabilities are those of the ends of the range; None if there are no such numbers."""
     rule: Any = recipe.report.mean(recipe.decoding, state, n).rule
     rule = rule.rule if isinstance(rule, WithGaps) else rule
@@ -71,7 +98,7 @@ def _shares(recipe: RecordRecipe, state: AnyArray, n: int) -> TestResult | None:
     return tail_test(np.asarray(rule.hits), rule.n, np.asarray(low), np.asarray(high))
 
 
-def _codes(recipe: RecordRecipe, channel: Floats, state: AnyArray, n: int) -> TestResult | None:
+def _codes(recipe: Tested, channel: Floats, state: AnyArray, n: int) -> TestResult | None:
     """Test the number of each code, where it is not a number of hits, by its smallest and largest probability."""
     if not recipe.report.is_code or (isinstance(recipe.debiasing, Debiasing) and recipe.value_range == (0.0, 1.0)):
         return None
