@@ -25,6 +25,8 @@ from ._intervals import IntervalRule as IntervalRule
 from ._intervals import Normal as Normal
 from ._intervals import StudentT as StudentT
 from ._intervals import WithGaps as WithGaps
+from ._intervals import WithLiars as WithLiars
+from ._intervals import forged_reports as forged_reports
 from ._intervals import rounding_of as rounding_of
 from ._intervals import rule_with_liars as rule_with_liars
 from ._intervals import shift_by_liars as shift_by_liars

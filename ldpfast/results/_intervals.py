@@ -65,8 +65,7 @@ def no_liars(rule: object) -> ValueError:
     """Return the error for a rule without limits that allow for forged reports."""
     return ValueError(
         "limits with liars exist for shares and means from counts or from reports of bounded size, and for their ratios and "
-        "differences; in surveys for a YesNo, Choice, Mean, Histogram, Cross and Several without weights, got limits by "
-        f"{type(rule).__name__}"
+        f"differences; in surveys for all questions but Number, without weights, got limits by {type(rule).__name__}"
     )
 
 

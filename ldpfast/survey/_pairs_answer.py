@@ -18,6 +18,7 @@ from ..results import Normal, WithGaps
 from ._answers import NO_ANSWER, Answer
 from ._columns import QuestionColumn
 from ._cross import CrossAnswer
+from ._pair_shifts import PairShifts, TableLimits
 from ._pair_tables import PairTables, as_covariance
 from ._pair_tests import independence_of_pairs
 from ._shares import Shares
@@ -118,7 +119,9 @@ class PairsAnswer(Answer):
             -1,
         )
         fewest = int(asked[asked > 0].min()) if (asked > 0).any() else 0
-        rule = Normal.of_sum(n, _share(fewest, n))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shifts = PairShifts.joined([PairShifts.of(tables, i, j) for i, j in pairs])
+        rule = TableLimits(needed=Normal.of_sum(n, _share(fewest, n)).needed, shifts=shifts)
         return cls(
             np.where(gaps, np.nan, value),
             np.where(gaps, np.inf, np.sqrt(np.maximum(variance, 0.0))),
