@@ -142,7 +142,7 @@ ROTATED = ldp.RotatedSigns(2, 12.0, rotation=3, signs=256)
 
 @pytest.mark.long
 def test_intervals_of_rotated_signs_hold_for_people_who_know_everything():
-    """The records are a unit vector, whose number along it has the largest variance, of which shifted means show less."""
+    """The number along the records is lowered, by the report that has the lowest one of 4000."""
     records = np.tile([1.0, 0.0], (400, 1))
     pool = ROTATED.privatize(np.repeat(records, 10, axis=0), rng=1)
     held, runs = {0.0: 0, 0.1: 0}, 100
@@ -200,11 +200,16 @@ def test_differences_and_ratios_allow_for_liars_in_both():
     assert ratio.interval(liars=0.3) == (-math.inf, math.inf)
 
 
-def test_means_of_vectors_have_differences():
-    mechanism = ldp.L2Ball(3, 1.0, radius=1.0)
-    a, b = (mechanism.run(np.zeros((1000 * seed, 3)), rng=seed) for seed in (1, 2))
-    expected = a.largest_shift(0.01) + b.largest_shift(0.01)
-    np.testing.assert_allclose((a - b).largest_shift(0.01), expected, rtol=1e-12)
+@each("mechanism", [ldp.L2Ball(3, 1.0, radius=1.0), ldp.RotatedSigns(3, 0.1, rotation=1, signs=8)])
+def test_means_of_vectors_have_differences(mechanism):
+    """With few signs, a record has a larger variance along it, which forged reports can hide by a shift of the mean."""
+    a, b = (mechanism.run(np.tile([0.6, 0.8, 0.0], (1000 * seed, 1)), rng=seed) for seed in (1, 2))
+    shift = a.largest_shift(0.01) + b.largest_shift(0.01)
+    np.testing.assert_allclose((a - b).largest_shift(0.01), shift, rtol=1e-12)
+    (low, high), (lower, higher) = (a - b).interval(), (a - b).interval(liars=0.01)
+    hides = isinstance(mechanism, ldp.RotatedSigns)
+    for more in (low - shift - lower, higher - high - shift):
+        assert (more > 1e-6).all() if hides else np.abs(more).max() < 1e-9
 
 
 def test_noise_without_bounds_has_no_limits_with_liars():

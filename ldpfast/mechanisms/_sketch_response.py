@@ -272,8 +272,9 @@ class SketchLaw(Law):
 
     def kinds_of(self, reports: AnyArray) -> Kinds:
         """Return the numbers of reports about each function of each part."""
-        weights = self.weights().ravel()
-        functions = reports // self.response.report.k
+        weights, report = self.weights().ravel(), self.response.report
+        assert isinstance(report, Codes)
+        functions = reports // report.k
         return Kinds(np.bincount(functions.astype(np.intp), minlength=weights.size), weights)
 
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:

@@ -125,7 +125,8 @@ def difference(a: Estimate[Any], b: Estimate[Any]) -> dict[str, Any]:
     if isinstance(a.rule, Normal) and isinstance(b.rule, Normal):
         changes = _changes(a, b)
         change = None if changes is None else sum(changes)
-        rule = Normal(a.rule.bias + b.rule.bias, max(a.rule.needed, b.rule.needed), change)
+        hidden = a.rule.hidden + b.rule.hidden
+        rule = Normal(a.rule.bias + b.rule.bias, max(a.rule.needed, b.rule.needed), change, hidden)
     known = a.covariance is not None and b.covariance is not None
     low_a, high_a = a._span
     low_b, high_b = b._span
