@@ -249,6 +249,7 @@ def instances() -> list[Any]:
         ldp.RandomizedResponse(100, 1.0).channel(),
         privacy.Channel([[0.5, 0.5], [0.25, 0.75]]),
         binary.guarantee,
+        binary.plausibility(np.array([0, 1], np.uint8)),
         results.Debiasing(-1.0, 2.0),
         TwoLevel.of_sets(3, size=1, outputs=10, difference=1),
         smoothed_bins.SmoothedBins([0.5], 1.0, spacing=1.0),
