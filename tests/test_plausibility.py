@@ -43,7 +43,9 @@ KINDS = {
 }
 
 
-@pytest.mark.claim("What plausibility tests of a report has the same distribution for all records.", "Estimates")
+@pytest.mark.claim(
+    "The kinds of reports that plausibility counts have the same probabilities for all records.", "Estimates"
+)
 @each("name", KINDS)
 def test_the_kinds_of_reports_have_the_same_probabilities_for_all_records(name):
     """By enumeration: a coin that is off by 2^-40 would be seen."""
@@ -92,7 +94,7 @@ def test_the_largest_probability_of_a_set_is_that_of_its_coin():
     assert stats.binom.sf(counts.max() - 1, 40_000, p) > ALPHA
 
 
-@pytest.mark.claim("p-values of plausibility are exact for every number of reports and every population.", "Estimates")
+@pytest.mark.claim("The p-values of plausibility hold for every number of reports and every population.", "Estimates")
 @each("mechanism", [ldp.UnaryEncoding(2, 1.0), ldp.RandomizedResponse(3, 2.0), ldp.HadamardResponse(3, 2.0)])
 def test_the_p_values_of_three_people_are_exact(mechanism):
     """All reports of three people, for all records: no p-value is too small too often."""
