@@ -500,12 +500,7 @@ class RecordRecipe(Recipe):
             raise domain.invalid_error(records, can_clip=True)
 
     def collect_block(
-        self,
-        converted: AnyArray,
-        stream: Stream,
-        block: int,
-        state: AnyArray,
-        check: Callable[[AnyArray], object] | None,
+        self, converted: AnyArray, stream: Stream, block: int, state: AnyArray, check: Callable[[AnyArray], object] | None
     ) -> bool:
         """Privatize results of ``domain.convert``, starting at block number `block`, and add the reports to `state`.
 
