@@ -12,9 +12,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from .. import _check
-from ..reports import Aggregator
-from ..survey import Survey, SurveyResult, compare, pool
+from ..reports import Aggregator, recipe_of
+from ..survey import Survey, SurveyResult, compare
+from ..survey._conclude import conclude_some
+from ..survey._pool_waves import pooled_counts
 from ._server_plan import checked_questions
 from ._store import Store
 
@@ -35,11 +39,20 @@ class AlertRules:
         Largest probability of an alert in any wave, if no answer ever changes.
     webhook : str or None
         Address that gets each alert as JSON.
+    overlap : float
+        Share of the people of a wave who can answer in another one as well; 0 if each person answers in one wave.
+    waves : int or None
+        Number of waves of the series; None if it goes on.
+    period : int
+        Number of waves in a row that ask different people, or in any two of which `overlap` holds.
     """
 
     questions: tuple[str, ...]
     false_alarms: float
     webhook: str | None
+    overlap: float
+    waves: int | None
+    period: int
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None, primary: Sequence[str], survey: Survey) -> AlertRules | None:
@@ -48,15 +61,15 @@ class AlertRules:
         Raises
         ------
         TypeError, ValueError
-            If the survey has no calendar, or the same people answer in several waves; if an entry is not valid.
+            If the survey has no calendar; if an entry is not valid.
         """
         if given is None:
             return None
         if not isinstance(given, Mapping):
             raise TypeError(f"alerts must be a mapping, got {type(given).__name__}")
         _check.keywords("alerts", given, KEYS)
-        if survey.calendar is None or survey.turns > 1:
-            raise ValueError("alerts need a survey with a calendar, in whose waves different people answer")
+        if survey.calendar is None or survey.waves is None:
+            raise ValueError("alerts need a survey with a calendar")
         questions = checked_questions("questions of alerts", given.get("questions", primary), survey)
         if not questions:
             raise ValueError("alerts must have questions, unless there are primary ones")
@@ -64,7 +77,9 @@ class AlertRules:
         webhook = given.get("webhook")
         if webhook is not None and not (isinstance(webhook, str) and webhook.startswith(("https://", "http://"))):
             raise ValueError(f"webhook must be an address that begins with https:// or http://, got {webhook!r}")
-        return cls(questions, false_alarms, webhook)
+        overlap = (survey.turns - 1) / (survey.waves - 1)
+        waves = None if survey.open_ended else survey.waves
+        return cls(questions, false_alarms, webhook, overlap, waves, survey.waves)
 
 
 @dataclass(frozen=True)
@@ -87,52 +102,72 @@ class Alert:
         )
 
 
-def alerts_of(counted: Mapping[int, Aggregator], rules: AlertRules, waves: int | None) -> list[Alert]:
+def alerts_of(counted: Mapping[int, Aggregator], rules: AlertRules) -> list[Alert]:
     """Return the alerts of all waves.
 
-    Each wave is compared with all waves before it since the last alert of the question together. The probability of a false
-    alarm is divided among the comparisons: equally, if the number of waves is known, otherwise as 1/k^2 for the k-th one.
+    Each wave is compared with the waves before it since the last alert of the question: with all of them together, or, if the
+    same people answer in several waves, with the one that has most answers. In a series that goes on, people answer once in a
+    period, and waves before it are left out. The probability of a false alarm is divided among the comparisons: equally, if
+    the number of waves is known, otherwise as 1/k^2 for the k-th one.
 
     Parameters
     ----------
     counted : mapping
         Counted reports by the number of the wave.
     rules : AlertRules
-    waves : int or None
-        Number of waves of the series; None if it goes on.
     """
-    pooled: dict[tuple[int, ...], SurveyResult] = {}
+    known: dict[tuple[int, ...], SurveyResult] = {}
+
+    def answers(numbers: Sequence[int]) -> SurveyResult:
+        """Return the answers of some waves together to the questions that are watched."""
+        key = tuple(numbers)
+        if key not in known:
+            together = counts_of_versions([counted[number] for number in key])
+            known[key] = conclude_some(recipe_of(together.question), together._counts.group(), rules.questions)
+        return known[key]
+
     before: dict[str, list[int]] = {}
     found = []
     for place, wave in enumerate(sorted(counted)):
-        part = 6 / (math.pi * max(place, 1)) ** 2 if waves is None else 1 / max(waves - 1, 1)
-        level, now = rules.false_alarms * part / len(rules.questions), counted[wave].estimate()
+        part = 6 / (math.pi * max(place, 1)) ** 2 if rules.waves is None else 1 / (rules.waves - 1)
+        level, now = rules.false_alarms * part / len(rules.questions), answers([wave])
         for question in rules.questions:
-            earlier = tuple(before.get(question, ()))
-            if earlier not in pooled and earlier:
-                pooled[earlier] = pool([counted[number] for number in earlier])
             if question not in now:
                 continue
-            if not earlier or question not in pooled[earlier]:
-                before[question] = [wave]
-                continue
-            changed = _changed(wave, question, pooled[earlier], now, level)
+            earlier = [number for number in before.get(question, ()) if number > wave - rules.period]
+            changed: list[Alert] = []
+            if earlier and rules.overlap:
+                largest = max(earlier, key=lambda number: answers([number])[question].n)
+                changed = _changed(wave, question, answers([largest]), now, level, rules.overlap)
+            elif earlier:
+                changed = _changed(wave, question, answers(earlier), now, level)
             found += changed
             before[question] = [wave] if changed else [*earlier, wave]
     return found
 
 
-def _changed(wave: int, question: str, before: SurveyResult, now: SurveyResult, level: float) -> list[Alert]:
-    """Return the answers to a question that differ at a level for all of them together."""
-    table = compare(
-        {"before": {question: before[question]}, "now": {question: now[question]}}, confidence=1 - level
-    ).table
-    rows = zip(*(table[name] for name in ("answer", "difference", "low", "high", "adjusted")), strict=True)
-    return [
-        Alert(wave, question, answer, difference, low, high)
-        for answer, difference, low, high, adjusted in rows
-        if adjusted <= level
-    ]
+def _changed(
+    wave: int, question: str, before: SurveyResult, now: SurveyResult, level: float, overlap: float = 0.0
+) -> list[Alert]:
+    """Return the answers to a question that differ at a level for all of them together.
+
+    With an overlap r, a person can have a report in both results. Their coins are independent, so that the covariance is at
+    most r times the product of the standard errors, whatever the person answers, and the variance of the difference at most
+    1 + r times that of different people. So the margins are wider by the root of 1 + r.
+    """
+    pair = {"before": {question: before[question]}, "now": {question: now[question]}}
+    comparison, wider = compare(pair, confidence=1 - level), math.sqrt(1 + overlap)
+    ((key, found),) = comparison.differences.items()
+    value, limits = np.asarray(found.value), comparison._limits[key]  # without p-values, which cost more
+    low, high = found._bounds(tuple(value + wider * (limit - value) for limit in limits))
+    rows = zip(found.labels, *(np.ravel(column).tolist() for column in (value, low, high)), strict=True)
+    return [Alert(wave, question, *row) for row in rows if row[2] > 0 or row[3] < 0]
+
+
+def counts_of_versions(counted: Sequence[Aggregator]) -> Aggregator:
+    """Return the counts of different people together: of several waves, or of the versions in one, for the newest version."""
+    surveys: list[Survey] = [one.question for one in counted]
+    return pooled_counts(counted, max(surveys, key=lambda survey: (survey.revision, survey.wave)))
 
 
 class AlertWatch:
@@ -173,7 +208,7 @@ class AlertWatch:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = alerts_of(self._counted(last), self._rules, self._store.plan.versions[0].waves)
+                found = alerts_of(self._counted(last), self._rules)
         except Exception:
             LOG.exception("alerts could not be computed")
             return
@@ -184,14 +219,15 @@ class AlertWatch:
                 self._send(alert)
 
     def _counted(self, last: int) -> dict[int, Aggregator]:
-        """Return the counted reports of each wave, to its newest version that has some."""
+        """Return the counted reports of each wave, to all versions together: a person answers one of them."""
         n = self._store.summary().n
-        found = {}
+        found: dict[int, list[Aggregator]] = {}
         for occasion in self._store.occasions():
             number = occasion.number
             if number is not None and number <= last and n.get(occasion.fingerprint):
-                found[number] = occasion.counted(self._store.counts(occasion.fingerprint).values())
-        return found
+                versions = found.setdefault(number, [])
+                versions.append(occasion.counted(self._store.counts(occasion.fingerprint).values()))
+        return {number: counts_of_versions(versions) for number, versions in found.items()}
 
     def _send(self, alert: Alert) -> None:
         if self._rules.webhook is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,14 @@ def conclude(
             answers[item.name] = answers[item.name].without_answers(np.equal(n, 0))
     asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if layout.answers == 1 else None
     return SurveyResult(answers, int(np.sum(counted.n)) if weights else counted.n, layout.guarantee, asked)
+
+
+def conclude_some(layout: SurveyRecipe, counted: Counted, names: Collection[str]) -> SurveyResult:
+    """Return the answers to some questions from counts, without the work for the others, such as a search for texts."""
+    kept = [q for q, item in enumerate(layout.items) if item.name in names]
+    items, mechanisms = [layout.items[q] for q in kept], [layout.mechanisms[q] for q in kept]
+    states = [counted.states[0][..., kept], counted.states[1][..., :0], *(counted.states[2 + q] for q in kept)]
+    return conclude(replace(layout, items=items, mechanisms=mechanisms, pairs=[]), Counted(states, counted.n), False)
 
 
 def _asked(layout: SurveyRecipe, item: Item, is_pooled: bool) -> frozenset[str]:

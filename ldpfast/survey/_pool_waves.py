@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..reports import Aggregator, Counted, recipe_of
+from ..reports import Aggregator, Counts, recipe_of
 from ._conclude import conclude
 from ._result import SurveyResult
 from ._survey import Survey
@@ -64,12 +64,27 @@ def pool(aggregators: Sequence[Aggregator]) -> SurveyResult:
     if len(set(people)) < len(people):
         raise ValueError("aggregators must be of different people, got two of the same ones: merge counts of one wave")
     newest = max(surveys, key=lambda survey: (survey.revision, survey.wave))
+    found = pooled_counts(counted, newest)._counts
+    return conclude(recipe_of(newest), found.group(), False)._of_people(found.people)
+
+
+def pooled_counts(counted: Sequence[Aggregator], newest: Survey) -> Aggregator:
+    """Return the counts of different people together, as if all of them had answered one survey.
+
+    Parameters
+    ----------
+    counted : sequence of Aggregator
+        Of waves of one series, or of several versions in one wave. That nobody is in two of them is for the caller to know.
+    newest : Survey
+        The newest version, in a wave. Of each of its questions, the reports to versions that asked it unchanged are counted.
+    """
     layout = recipe_of(newest)
     states = [np.zeros(*each) for each in layout.state_layouts]
-    joined = counted[0]._counts.people
-    for one, survey in zip(counted, surveys, strict=True):
-        joined = joined.joined(one._counts.people).on(recipe_of(survey).occasion)
-        theirs, theirs_counted = recipe_of(survey), one._counts.group().states
+    people = None
+    for one in counted:
+        theirs, theirs_counted = recipe_of(one.question), one._counts.group().states
+        own = one._counts.people.on(theirs.occasion)
+        people = own if people is None else people.joined(own)
         places = {pair: q for q, pair in enumerate(zip(theirs.names, theirs.descriptions, strict=True))}
         found = [places.get(pair) for pair in zip(layout.names, layout.descriptions, strict=True)]
         for q, place in enumerate(found):
@@ -81,4 +96,7 @@ def pool(aggregators: Sequence[Aggregator]) -> SurveyResult:
             place = pairs.get(frozenset((found[a], found[b])))  # type: ignore[arg-type]
             if place is not None:
                 states[1][i] += theirs_counted[1][place]
-    return conclude(layout, Counted(states, sum(one.n for one in counted)), False)._of_people(joined)
+    n = np.array([sum(one.n for one in counted)], np.int64)
+    joined = Counts.of(newest, [None], [state[np.newaxis] for state in states], n)
+    joined.people = joined.people if people is None else people
+    return Aggregator._of(joined)
