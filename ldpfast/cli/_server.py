@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import os
 import re
@@ -30,6 +31,7 @@ from ._survey_commands import read_survey
 DATABASE = "sqlite:///reports.db"
 TOKENS = "ldpfast-tokens"
 SEVERAL_DATABASES, NAME = "sqlite:///reports-{name}.db", "{name}"
+EXPORTS = (".csv", ".parquet", ".json", ".zip", ".ldp", ".arrow")
 DEMO_PEOPLE = 6000
 DEMO_WAVES = [1, 2, 3]
 CONNECTIONS, FEWEST_CONNECTIONS = 2000, 16  # at once, and where the system allows few open files
@@ -104,10 +106,12 @@ def add_commands(commands: Any) -> None:
 
     export = commands.add_parser(
         "export",
-        help="write what a server has received: a saved state (.ldp), or the messages that are not folded (.arrow)",
+        help="write what a server has received: estimates, saved states, or messages",
+        epilog="A .csv, .parquet or .json file gets the estimates of all waves, versions and groups, and a .zip file their "
+        "states. A .ldp file gets one saved state, and an .arrow file the messages that are not folded: those of --wave.",
     )
     _add_database(export)
-    export.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a .ldp or an .arrow file")
+    export.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=f"file: {', '.join(EXPORTS)}")
     export.add_argument("--group", help="label of a group; by default all people")
     export.set_defaults(command=_export)
 
@@ -405,11 +409,41 @@ def _close(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    if arguments.output.suffix not in (".ldp", ".arrow"):
-        raise ValueError(f"--output must end in .ldp or .arrow, got {str(arguments.output)!r}")
+    suffix = arguments.output.suffix
+    if suffix not in EXPORTS:
+        raise ValueError(f"--output must end in {', '.join(EXPORTS)}, got {str(arguments.output)!r}")
     output_file("--output", arguments.output, arguments.surveys)
     with _named_errors(arguments.database):
-        return _write_export(arguments, _store(arguments))
+        if suffix in (".ldp", ".arrow"):
+            return _write_export(arguments, _store(arguments))
+        if arguments.wave or arguments.group:
+            raise ValueError(f"--wave and --group must be left out for {suffix}, which gets all of them")
+        return _write_everything(arguments, _store(arguments, is_for_all=True))
+
+
+def _write_everything(arguments: argparse.Namespace, store: Any) -> int:
+    """Write the estimates, or the states, of all waves, versions and groups."""
+    from ..server._exports import exported_table, write_states
+    from ..server._results import arrow_table, csv_of, json_rows
+
+    suffix = arguments.output.suffix
+    with replaced(arguments.output, arguments.surveys) as temporary:
+        if suffix == ".zip":
+            with temporary.open("wb") as file:
+                shown = f"{write_states(store, file)} states"
+        else:
+            columns, texts = exported_table(store)
+            shown = f"{len(columns['n'])} rows"
+            if suffix == ".csv":
+                temporary.write_text(csv_of(columns, texts), encoding="utf-8", newline="")
+            elif suffix == ".json":
+                rows = json.dumps(json_rows(columns), ensure_ascii=False, indent=1)
+                temporary.write_text(f"{rows}\n", encoding="utf-8")
+            else:
+                optional("pyarrow.parquet", "files").write_table(arrow_table(columns), temporary)
+    store.close()
+    print(f"{shown}: {arguments.output}")
+    return 0
 
 
 def _write_export(arguments: argparse.Namespace, store: Any) -> int:
@@ -446,13 +480,18 @@ def _write_messages(store: Any, occasion: Any, group: str | None, path: Path) ->
     return len(listed)
 
 
-def _store(arguments: argparse.Namespace) -> Any:
+def _store(arguments: argparse.Namespace, is_for_all: bool = False) -> Any:
+    """Return the store of a database that exists; for all waves, with a plan of the last one."""
     optional("sqlalchemy", "server")
+    from ..server._exports import newest_wave
     from ..server._server_plan import ServerPlan
     from ..server._store import Store
 
     surveys, declared = _read_surveys(arguments.surveys, arguments.round)
-    return Store(ServerPlan.of(surveys, arguments.wave, declared["groups"]), arguments.database, is_new=False)
+    waves = arguments.wave
+    if is_for_all and surveys[0].waves is not None:
+        waves = [newest_wave(arguments.database, surveys)]
+    return Store(ServerPlan.of(surveys, waves, declared["groups"]), arguments.database, is_new=False)
 
 
 # The demo -------------------------------------------------------------------------------------------------------------

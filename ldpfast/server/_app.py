@@ -38,7 +38,7 @@ from ._message_ages import MessageAges, kept_seconds
 from ._page_states import PageState, PageStates
 from ._receiver import LOG, Receiver, UnavailableError
 from ._requests import KnownHosts, Worker, body_of
-from ._results import Primary, ResultCache, arrow_of, csv_of, trend_plot
+from ._results import Primary, ResultCache, Results, arrow_of, csv_of, trend_plot
 from ._series_results import SeriesResults
 from ._server_plan import ServerPlan, SurveyOccasion, checked_questions, texts_of
 from ._store import Store, Summary
@@ -361,19 +361,22 @@ class _Server:
 
     async def estimates(self, request: Request) -> Response:
         """Return the estimates as JSON, CSV or Arrow."""
-        by, accept = _divided_by(request, None, "group", "wave", "round"), request.headers.get("accept", "")
+        unit, grouped = _divided_by(request, "group", "wave", "round")
+        together, accept = _pool_of(request), request.headers.get("accept", "")
+        if together is not None and (unit == "round" or (unit, together) == ("wave", "waves")):
+            raise HTTPException(400, f"pool must be {'left out' if unit == 'round' else 'versions'} with by={unit}")
 
         def columns(gone: threading.Event) -> tuple[dict[str, list[Any]], set[str]]:
-            if by in ("wave", "round"):
-                series = self._series(by)
-                return series.columns(gone), series.texts
-            results = self._results.of(self._occasion(request))
-            return results.columns(by is not None, gone), texts_of(results.occasion.survey)
+            if unit:
+                series = self._series(unit)
+                return series.columns(gone, grouped, together is not None), series.texts
+            results = self._pooled(request, together)
+            return results.columns(grouped, gone), texts_of(results.occasion.survey)
 
         def described(gone: threading.Event) -> Any:
-            if by in ("wave", "round"):
-                return {f"{by}s": self._series(by).to_dict(gone)}
-            return self._results.of(self._occasion(request)).to_dict(by is not None, gone)
+            if unit:
+                return {f"{unit}s": self._series(unit).to_dict(gone, grouped, together is not None)}
+            return self._pooled(request, together).to_dict(grouped, gone)
 
         if "text/csv" in accept:
             text = await self._worker.compute(request, lambda gone: csv_of(*columns(gone)))
@@ -391,21 +394,41 @@ class _Server:
             raise HTTPException(404, f"there is no {unit} with reports")
         return SeriesResults(self._results, found)
 
+    def _pooled(self, request: Request, together: str | None) -> Results:
+        """Return the results of the survey that a request asks for; of all versions of its wave, or of all waves, together."""
+        if together == "waves":
+            try:
+                return self._series("wave").pooled()
+            except ValueError as error:
+                raise HTTPException(400, str(error)) from None
+        occasion, n = self._occasion(request), self.store.summary().n
+        if together is None:
+            return self._results.of(occasion)
+        if occasion.unit != "wave" or "version" in request.query_params:
+            raise HTTPException(400, "pool must be left out with version, and without waves")
+        versions = [one for one in self.store.occasions() if one.key == occasion.key and n.get(one.fingerprint)]
+        return self._results.of(*(versions or [occasion]))
+
     async def comparison(self, request: Request) -> Response:
         """Return the differences of groups or of waves as JSON."""
-        by = _divided_by(request, "group", "wave")
+        unit, grouped = _divided_by(request, "group", "wave")
+        if grouped == bool(unit):
+            raise HTTPException(400, "by must be one of group, wave")
+        together = _pool_of(request)
+        if unit and together == "waves":
+            raise HTTPException(400, f"pool must be versions with by={unit}")
         reference = request.query_params.get("reference")
         primary = Primary(tuple(request.query_params.getlist("primary")), self._primary)
 
         def rows(gone: threading.Event) -> list[dict[str, Any]]:
-            compared = self._series(by) if by == "wave" else self._results.of(self._occasion(request))
+            compared = self._series(unit) if unit else self._pooled(request, together)
             try:
                 return compared.compared(reference, primary, gone)
             except ValueError as error:
                 raise HTTPException(400, str(error)) from None
 
         found = await self._worker.compute(request, rows)
-        return JSONResponse({"by": by, "confidence": 0.95, "rows": found}, headers=HEADERS)
+        return JSONResponse({"by": unit or "group", "confidence": 0.95, "rows": found}, headers=HEADERS)
 
     async def page(self, request: Request) -> Response:
         """Return the page, or the one that asks for a token."""
@@ -462,8 +485,9 @@ class _Server:
         return _picture(await self._worker.compute(request, self._trend))
 
     def _trend(self, gone: threading.Event) -> bytes | None:
-        newest = SeriesResults(self._results, self.store.occasions()).newest(gone)
-        found = {results.occasion.title: results.result() for results in newest}
+        n = self.store.summary().n
+        known = [one for one in self.store.occasions() if n.get(one.fingerprint)]
+        found = {one.occasion.title: one.result() for one in SeriesResults(self._results, known).waves(gone)}
         return trend_plot({title: result for title, result in found.items() if result is not None})
 
     # Operators --------------------------------------------------------------------------------------------------------
@@ -516,12 +540,21 @@ def _described(survey: Survey, plan: ServerPlan) -> tuple[bytes, str]:
     return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
-def _divided_by(request: Request, *allowed: str | None) -> Any:
-    """Return by what the answers of a request are divided; None if it does not say so."""
-    by = request.query_params.get("by")
-    if by not in allowed:
-        raise HTTPException(400, f"by must be one of {', '.join(one for one in allowed if one)}")
-    return by
+def _divided_by(request: Request, *allowed: str) -> tuple[str, bool]:
+    """Return by what the answers of a request are divided: "wave", "round" or "", and whether by groups."""
+    by = request.query_params.getlist("by")
+    units = [one for one in by if one != "group"]
+    if not {*by} <= {*allowed} or len(units) > 1 or len(by) > len({*by}):
+        raise HTTPException(400, f"by must be one of {', '.join(allowed)}")
+    return "".join(units), "group" in by
+
+
+def _pool_of(request: Request) -> str | None:
+    """Return what is pooled: "versions" of a wave, "waves", or None."""
+    pool = request.query_params.get("pool")
+    if pool not in (None, "versions", "waves"):
+        raise HTTPException(400, "pool must be one of versions, waves")
+    return pool
 
 
 def _number(text: str) -> int:

@@ -1,4 +1,6 @@
-"""What a server exports: states, and messages that are not folded. Both name what they hold, so that nothing is added twice.
+"""What a server exports: estimates, states, and messages that are not folded.
+
+States and messages name what they hold, so that nothing is added twice.
 
 Names belong to the database, a survey and a group. All states share one, because a later state holds what an earlier one
 holds. The messages of an export have the name of a part, which the states have too that hold them. A part ends when all of its
@@ -7,15 +9,23 @@ messages are folded; a later export is then of other messages, and has another p
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import zipfile
+from collections.abc import Sequence
+from threading import Event
+from typing import IO, Any
 
 import sqlalchemy as sa
 
 from ..reports import Aggregator
 from ..reports._batches import hash_of_batch
+from ..survey import Survey
+from ._engine import engines_of, file_of
+from ._results import ResultCache
+from ._series_results import SeriesResults
 from ._server_plan import SurveyOccasion
 from ._store import Store
-from ._tables import about, batches, parts, surveys
+from ._tables import about, batches, occasions, parts, surveys
 
 
 def exported_state(store: Store, occasion: SurveyOccasion, group: str | None) -> Aggregator:
@@ -54,6 +64,82 @@ def exported_messages(
         chosen = (batches.c.survey == names.survey) & batches.c.label.in_(list(found))
         pending = store.pending(reading, chosen & (batches.c.place <= names.last))
         return [(message, label) for _, label, messages in pending for message in messages], found
+
+
+def exported_table(store: Store) -> tuple[dict[str, list[Any]], set[str]]:
+    """Return the table of all answers (`SeriesResults.everything`), and the questions that people answer with texts.
+
+    Raises
+    ------
+    ValueError
+        If there are no reports.
+    """
+    series = SeriesResults(ResultCache(store), _with_reports(store))
+    return series.everything(Event()), series.texts
+
+
+def write_states(store: Store, file: IO[bytes]) -> int:
+    """Write an archive (ZIP) of all states, by wave or round, version and group, with a list of them; return their number.
+
+    Raises
+    ------
+    ValueError
+        If there are no reports.
+    """
+    rows: list[dict[str, Any]] = []
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for occasion in _with_reports(store):
+            for label, counted in store.counts(occasion.fingerprint).items():
+                if not counted.n:
+                    continue
+                state = exported_state(store, occasion, label)
+                name = f"{len(rows) + 1:05}.ldp"
+                archive.writestr(name, state.to_bytes())
+                where = {occasion.unit: occasion.number} if occasion.unit else {}
+                group = {"group": label} if label else {}
+                rows.append({"file": name, **where, "version": occasion.survey.revision, **group, "n": state.n})
+        archive.writestr("states.json", json.dumps(rows, ensure_ascii=False, indent=1))
+    return len(rows)
+
+
+def newest_wave(url: str, versions: Sequence[Survey]) -> int:
+    """Return the last wave in which a database has all versions of a survey; the first wave if there is none."""
+    engine, reading = engines_of(url, ())
+    try:
+        path = file_of(engine)
+        if path is not None and not path.exists():
+            return 1
+        with reading.connect() as connection:
+            if not sa.inspect(connection).has_table(surveys.name):
+                return 1
+            joined = sa.select(surveys.c.fingerprint, occasions.c.wave)
+            joined = joined.join(occasions, surveys.c.occasion == occasions.c.occasion)
+            known = {bytes(row.fingerprint): row.wave for row in connection.execute(joined)}
+    finally:
+        engine.dispose()
+        reading.dispose()
+    first = versions[0]
+    for wave in sorted({wave for wave in known.values() if wave}, reverse=True):
+        if not first.open_ended and wave > (first.waves or 0):
+            continue
+        if all(SurveyOccasion.of(version.in_wave(wave)).fingerprint in known for version in versions):
+            return int(wave)
+    return 1
+
+
+def _with_reports(store: Store) -> list[SurveyOccasion]:
+    """Return all surveys that have reports.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    n = store.summary().n
+    found = [one for one in store.occasions() if n.get(one.fingerprint)]
+    if not found:
+        raise ValueError("the database must have reports, got none")
+    return found
 
 
 class _Names:

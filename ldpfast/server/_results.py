@@ -24,6 +24,7 @@ from ..results import SmallSampleWarning
 from ..survey import SurveyResult, compare
 from ..survey._compare import answers_with_trends
 from ..survey._conclude import conclude
+from ..survey._pool_waves import pooled_counts
 from ..survey._survey_recipe import SurveyRecipe
 from ._server_plan import SurveyOccasion
 from ._store import Store
@@ -100,12 +101,20 @@ class Results:
     def _loaded(self) -> dict[str, Aggregator]:
         """Return what the store has counted. If there are new reports, nothing that was computed before is kept."""
         if self._counts is None:
-            self._counts = self._store.counts(self.occasion.fingerprint)
+            self._counts = self._read()
             numbers = {label: counted.n for label, counted in self._counts.items()}
             if numbers != self.n_by_label:
                 self._forget()
                 self.n_by_label, self.n = numbers, sum(numbers.values())
         return self._counts
+
+    def _read(self) -> dict[str, Aggregator]:
+        """Return the counted reports, by the labels of groups."""
+        return self._store.counts(self.occasion.fingerprint)
+
+    def _described(self) -> dict[str, Any]:
+        """Return what is estimated as types for JSON."""
+        return {"revision": self.occasion.survey.revision, **self.occasion.described()}
 
     def release(self) -> None:
         """Free the memory of the counts. What was computed is kept."""
@@ -153,8 +162,7 @@ class Results:
         survey, found = self.occasion.survey, self.by(grouped, gone)
         described: dict[str, Any] = {
             "survey": survey.fingerprint,
-            "revision": survey.revision,
-            **self.occasion.described(),
+            **self._described(),
             "n": self.n,
             "guarantee": survey.guarantee.to_dict(),
         }
@@ -202,6 +210,37 @@ class Results:
         return self._plot
 
 
+class PooledResults(Results):
+    """The answers of different people to several versions of a survey, in one wave or in several, together.
+
+    Parameters
+    ----------
+    store : Store
+    occasions : sequence of SurveyOccasion
+        Versions in waves. The questions are those of the newest one, each with the reports of all that asked it unchanged.
+    """
+
+    def __init__(self, store: Store, occasions: Sequence[SurveyOccasion]) -> None:
+        self.occasions = tuple(occasions)
+        super().__init__(store, max(occasions, key=lambda one: (one.survey.revision, one.entry)))
+
+    def _read(self) -> dict[str, Aggregator]:
+        found: dict[str, list[Aggregator]] = {}
+        for occasion in self.occasions:
+            for label, counted in self._store.counts(occasion.fingerprint).items():
+                found.setdefault(label, []).append(counted)
+        return {label: pooled_counts(parts, self.occasion.survey) for label, parts in sorted(found.items())}
+
+    def _described(self) -> dict[str, Any]:
+        waves = sorted({one.number for one in self.occasions if one.number is not None})
+        return {
+            **super()._described(),
+            "wave": waves[0] if len(waves) == 1 else None,
+            "waves": waves,
+            "versions": sorted({one.survey.revision for one in self.occasions}),
+        }
+
+
 def csv_of(columns: Mapping[str, Sequence[Any]], texts: set[str]) -> str:
     """Return a table of answers as CSV. Answers to the questions `texts` are escaped, so that no spreadsheet computes them."""
     shown = answers_without_formulas(columns, texts)
@@ -212,13 +251,24 @@ def csv_of(columns: Mapping[str, Sequence[Any]], texts: set[str]) -> str:
     return out.getvalue()
 
 
+def json_rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a table as types for JSON."""
+    return [dict(zip(columns, map(_json_cell, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def arrow_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
     """Return a table of answers as a stream in the Arrow format."""
     pa = optional("pyarrow", "files")
-    table, out = pa.table({name: [*map(_arrow_cell, values)] for name, values in columns.items()}), io.BytesIO()
+    table, out = arrow_table(columns), io.BytesIO()
     with pa.ipc.new_stream(out, table.schema) as stream:
         stream.write_table(table)
     return out.getvalue()
+
+
+def arrow_table(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """Return a table of answers as one of pyarrow."""
+    pa = optional("pyarrow", "files")
+    return pa.table({name: [*map(_arrow_cell, values)] for name, values in columns.items()})
 
 
 def compared(results: Mapping[str, SurveyResult], reference: str | None, primary: Primary) -> list[dict[str, Any]]:
@@ -231,8 +281,7 @@ def compared(results: Mapping[str, SurveyResult], reference: str | None, primary
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        columns = compare(results, reference=reference, primary=primary.of(results)).table.columns
-    return [dict(zip(columns, map(_json_cell, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+        return json_rows(compare(results, reference=reference, primary=primary.of(results)).table.columns)
 
 
 class ResultCache:
@@ -245,14 +294,15 @@ class ResultCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: dict[bytes, Results] = {}
+        self._known: dict[tuple[bytes, ...], Results] = {}
 
-    def of(self, occasion: SurveyOccasion) -> Results:
-        """Return the results of all reports that the store has now."""
-        n = self._store.summary().n.get(occasion.fingerprint, 0)
-        known = self._known.get(occasion.fingerprint)
-        if known is None or known.n != n:
-            known = self._known[occasion.fingerprint] = Results(self._store, occasion)
+    def of(self, *occasions: SurveyOccasion) -> Results:
+        """Return the results of all reports that the store has now, to a survey or to several ones together."""
+        counts, key = self._store.summary().n, tuple(one.fingerprint for one in occasions)
+        known = self._known.get(key)
+        if known is None or known.n != sum(counts.get(one, 0) for one in key):
+            known = Results(self._store, *occasions) if len(key) == 1 else PooledResults(self._store, occasions)
+            self._known[key] = known
         return known
 
     def release(self) -> None:

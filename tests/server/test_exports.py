@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import math
 import random
+import zipfile
 from collections import Counter
 from contextlib import nullcontext
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
@@ -19,7 +25,15 @@ from ldpfast.survey import Survey, YesNo
 from ldpfast.survey._messages import message_table
 
 from ..support.aggregation import batches_of, counted_of
-from ..support.internals.server import Reports, ServerPlan, Store, SurveyOccasion, exported_messages, exported_state
+from ..support.internals.server import (
+    Reports,
+    ServerPlan,
+    Store,
+    SurveyOccasion,
+    alerts,
+    exported_messages,
+    exported_state,
+)
 from ..support.server import SURVEY, postgres, postgres_programs, reports_of
 
 OTHER = Survey({"smokes": YesNo(optional=True)}, 1.0)
@@ -101,6 +115,128 @@ def test_a_state_and_the_messages_that_it_holds_are_not_added(commands, tmp_path
             again.update(opened(path)) if path == table else again.merge(opened(path))
     assert counted_of(again).states[0].tolist() == counted_of(counted).states[0].tolist()
     assert batches_of(ldp.load(again.to_bytes())) == batches_of(again)
+
+
+def is_known(x):
+    return not isinstance(x, float) or math.isfinite(x)
+
+
+SERIES = Survey({"smokes": YesNo(optional=True)}, 4.0, series="weeks", waves=3)
+LATER = SERIES.revise(add={"drinks": YesNo(optional=True)})
+
+
+@pytest.fixture
+def two_versions(tmp_path, capsys):
+    """A database with two versions in two waves, by groups, and a function that exports it."""
+    for name, survey in (("first", SERIES), ("second", LATER)):
+        (tmp_path / f"{name}.toml").write_text(f'groups = ["N", "S"]\n{survey.to_toml()}')
+    url, counted = f"sqlite:///{tmp_path}/reports.db", {}
+    for waves, versions in (([1, 2], [SERIES]), ([2], [SERIES, LATER])):
+        store = Store(ServerPlan.of(versions, waves, GROUPS), url)
+        for occasion in store.plan.occasions().values():
+            for label in GROUPS:
+                asked, people = occasion.survey, range(150 * (label == "S"), 150 + 300 * (label == "S"))
+                secret = bytes([len(counted) + asked.revision] * 32)
+                clients = [asked.client(secret, person) for person in people]
+                answers = [{"smokes": i % 3 == 0, "drinks": True} for i in people]
+                reports = [one.report(answer) for one, answer in zip(clients, answers, strict=True) if one.is_turn()]
+                n = len(reports)
+                with store.write() as connection:
+                    ids, messages = [one.id for one in reports], [one.message for one in reports]
+                    store.add(connection, Reports([occasion] * n, ids, [label] * n, messages))
+                key = (asked.wave, asked.revision, label)
+                counted.setdefault(key, asked.aggregator()).update(messages)
+        store.close()
+
+    def export(name, *options):
+        files = [str(tmp_path / f"{one}.toml") for one in ("first", "second")]
+        try:
+            status = main(["export", *files, "--database", url, "-o", str(tmp_path / name), *options])
+        except SystemExit as error:
+            status = error.code
+        return status, "".join(capsys.readouterr())
+
+    yield export, counted
+    assert counted
+
+
+@pytest.mark.claim(
+    "One file has the estimates of all waves, versions and groups; another one has all states.", "Server"
+)
+def test_everything_is_exported_at_once(two_versions, tmp_path):
+    export, counted = two_versions
+    for name in ("all.csv", "all.json", "all.parquet"):
+        status, shown = export(name)
+        assert (status, f" rows: {tmp_path / name}\n" in shown) == (0, True), shown
+    rows = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
+    table = pq.read_table(tmp_path / "all.parquet").to_pylist()
+    assert [*rows[0]][:5] == ["wave", "version", "group", "question", "answer"]
+    assert [{name: x if is_known(x) else None for name, x in row.items()} for row in table] == rows
+    text = list(csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text(encoding="utf-8"))))
+    assert text == [{name: "" if x is None else str(x) for name, x in row.items()} for row in table]
+    parts = {}
+    for row in rows:
+        key = row["wave"], row["version"], row["group"]
+        parts.setdefault(key, []).append((row["question"], row["answer"], row["estimate"], row["stderr"], row["n"]))
+    whens = [(1, 1), (2, 1), (2, 2), (2, None), (None, None)]
+    assert [*parts] == [(*when, group) for when in whens for group in (None, *GROUPS)]
+    for (wave, version, group), found in parts.items():
+        own = [
+            one
+            for (number, revision, label), one in counted.items()
+            if wave in (None, number) and version in (None, revision) and group in (None, label)
+        ]
+        newest = max((one.question for one in own), key=lambda survey: (survey.revision, survey.wave))
+        table = alerts.pooled_counts(own, newest).estimate().table()
+        names = ("question", "answer", "estimate", "stderr", "n")
+        for row, expected in zip(found, zip(*(table[name] for name in names), strict=True), strict=True):
+            assert row[:2] == expected[:2]
+            assert row[2:] == pytest.approx(expected[2:], rel=1e-9)  # groups are estimated at once, which rounds otherwise
+
+
+def test_all_states_are_exported_at_once(two_versions, tmp_path):
+    export, counted = two_versions
+    assert export("all.zip") == (0, f"{len(counted)} states: {tmp_path / 'all.zip'}\n")
+    with zipfile.ZipFile(tmp_path / "all.zip") as archive:
+        listed = json.loads(archive.read("states.json"))
+        assert {*archive.namelist()} == {"states.json", *(one["file"] for one in listed)}
+        for one in listed:
+            state, expected = ldp.load(archive.read(one["file"])), counted[one["wave"], one["version"], one["group"]]
+            assert one["n"] == state.n == expected.n
+            assert [*map(np.ndarray.tolist, counted_of(state).states)] == [
+                *map(np.ndarray.tolist, counted_of(expected).states)
+            ]
+    assert len(listed) == len(counted)
+
+
+def test_a_survey_without_waves_or_groups_is_exported(tmp_path, capsys):
+    (tmp_path / "survey.toml").write_text(OTHER.to_toml())
+    url = f"sqlite:///{tmp_path}/reports.db"
+    place = ["export", str(tmp_path / "survey.toml"), "--database", url, "-o", str(tmp_path / "all.csv")]
+    with pytest.raises(SystemExit):
+        main(place)
+    assert "a file that does not exist" in capsys.readouterr().err
+    assert not (tmp_path / "reports.db").exists()
+    store, reports = Store(ServerPlan.of(OTHER, None, None), url), reports_of(OTHER, 50)
+    with pytest.raises(SystemExit):
+        main(place)
+    assert "the database must have reports, got none" in capsys.readouterr().err
+    with store.write() as connection:
+        ids, messages = [one.id for one in reports], [one.message for one in reports]
+        store.add(connection, Reports([SurveyOccasion.of(OTHER)] * 50, ids, [""] * 50, messages))
+    store.close()
+    assert main(place) == 0
+    (row, missing) = csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text(encoding="utf-8")))
+    table = OTHER.aggregator().update(messages).estimate().table()
+    assert [*row] == ["version", *table.columns]
+    assert [float(one["estimate"]) for one in (row, missing)] == table["estimate"]
+
+
+@pytest.mark.parametrize("option", [["--wave", "1"], ["--group", "N"]])
+def test_everything_is_not_divided_by_options(two_versions, option):
+    status, shown = two_versions[0]("all.csv", *option)
+    assert status == 2
+    assert "--wave and --group must be left out for .csv, which gets all of them" in shown
 
 
 def test_groups_are_exported_and_added_one_by_one(commands, tmp_path):

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -14,6 +15,7 @@ from ldpfast.survey import Choice, Repeated, Survey, Text, YesNo, compare
 
 from ..support.cases import each
 from ..support.errors import raises
+from ..support.internals.server import alerts
 from ..support.server import READER
 from .test_app import post, served
 
@@ -71,6 +73,118 @@ def test_versions_of_a_wave_are_entries_of_their_own(tmp_path):
         sent(client, later, 1, range(120, 240))
         found = client.get("/estimates?by=wave", headers=READER).json()["waves"]
     assert [(one["wave"], one["revision"]) for one in found] == [(1, 1), (1, 2)]
+
+
+@pytest.fixture
+def two_versions(tmp_path):
+    """Wave 1 to the first version, wave 2 to both, and wave 3 to the second one; two groups."""
+    later = SERIES.revise(add={"drinks": YesNo(optional=True)})
+    plan = [(1, SERIES, 0), (2, SERIES, 0), (2, later, 300), (3, later, 0)]
+    with served(tmp_path, [SERIES, later], waves=[1, 2, 3], groups=["A", "B"]) as client:
+        counted = [
+            (wave, one, label, sent(client, one, wave, range(start + first, start + first + 300), label))
+            for wave, one, start in plan
+            for first, label in ((0, "A"), (600, "B"))
+        ]
+        yield client, counted
+
+
+def same_result(found, expected):
+    """Groups are estimated at once, which rounds otherwise."""
+    assert found["n"] == expected.n
+    for question, answer in expected.to_dict()["answers"].items():
+        for name in ("value", "stderr", "interval", "n"):
+            own, other = (np.ravel(one[name]).tolist() for one in (found["answers"][question], answer))
+            assert own == pytest.approx(other, rel=1e-9)
+
+
+def estimated(counted, survey):
+    return alerts.pooled_counts(counted, survey).estimate()
+
+
+@each("query, wave", [("pool=versions&wave=2", 2), ("pool=waves", None)])
+def test_versions_and_waves_are_pooled(two_versions, query, wave):
+    """Of each question of the newest version the reports of all that asked it, in JSON, tables and comparisons of groups."""
+    client, counted = two_versions
+    chosen = [part for part in counted if wave in (None, part[0])]
+    newest = max((survey.in_wave(number) for number, survey, *_ in chosen), key=lambda one: (one.revision, one.wave))
+    whole = estimated([part for *_, part in chosen], newest)
+    found = client.get(f"/estimates?{query}", headers=READER).json()
+    assert (found["result"], found["n"], found["versions"]) == (whole.to_dict(), whole.n, [1, 2])
+    assert (found["wave"], found["waves"]) == (wave, [wave] if wave else [1, 2, 3])
+    asked = {name: sum(part.estimate()[name].n for _, survey, _, part in chosen if name in survey.questions)
+             for name in ("smokes", "drinks")}  # fmt: skip
+    assert {name: whole[name].n for name in asked} == asked
+    groups = {label: estimated([part for *_, own, part in chosen if own == label], newest) for label in "AB"}
+    by_group = client.get(f"/estimates?{query}&by=group", headers=READER).json()["groups"]
+    assert [*by_group] == [*groups]
+    for label, part in groups.items():
+        same_result(by_group[label]["result"], part)
+    rows = client.get(f"/comparison?{query}&by=group", headers=READER).json()["rows"]
+    same_rows(rows, compare(groups))
+
+
+def test_waves_are_compared_with_all_of_their_versions(two_versions):
+    client, counted = two_versions
+    waves = {
+        str(wave): estimated([part for number, *_, part in counted if number == wave], survey.in_wave(wave))
+        for wave, survey, *_ in counted
+    }
+    same_rows(client.get("/comparison?by=wave", headers=READER).json()["rows"], compare(waves))
+    trend = client.get("/estimates?by=wave&pool=versions", headers=READER).json()["waves"]
+    assert [(one["wave"], one["result"]) for one in trend] == [
+        (int(wave), one.to_dict()) for wave, one in waves.items()
+    ]
+    assert client.get("/trend.svg", headers=READER).status_code == 200
+
+
+def test_all_waves_are_divided_by_groups(two_versions):
+    client, counted = two_versions
+    found = client.get("/estimates?by=wave&by=group", headers=READER).json()["waves"]
+    assert [(one["wave"], one["revision"], *one["groups"]) for one in found] == [
+        (1, 1, "A", "B"), (2, 1, "A", "B"), (2, 2, "A", "B"), (3, 2, "A", "B")
+    ]  # fmt: skip
+    flat = [part["result"] for one in found for part in one["groups"].values()]
+    for result, (*_, part) in zip(flat, counted, strict=True):
+        same_result(result, part.estimate())
+    text = client.get("/estimates?by=group&by=wave", headers={**READER, "accept": "text/csv"}).text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [*rows[0]][:2] == ["wave", "version"]
+    table = [x for *_, part in counted for x in part.estimate().table()["estimate"]]
+    assert [float(row["estimate"]) for row in rows] == pytest.approx(table, rel=1e-12)
+
+
+@each(
+    "call, error",
+    [
+        ("estimates?by=wave&by=round", "by must be one of group, wave, round"),
+        ("estimates?by=wave&by=wave", "by must be one of group, wave, round"),
+        ("estimates?pool=all", "pool must be one of versions, waves"),
+        ("estimates?by=wave&pool=waves", "pool must be versions with by=wave"),
+        ("estimates?by=round&pool=versions", "pool must be left out with by=round"),
+        ("estimates?wave=1&version=1&pool=versions", "pool must be left out with version, and without waves"),
+        ("comparison?by=wave&by=group", "by must be one of group, wave"),
+        ("comparison?by=wave&pool=waves", "pool must be versions with by=wave"),
+    ],
+)
+def test_what_cannot_be_pooled_is_refused(three_waves, call, error):
+    response = three_waves[0].get(f"/{call}", headers=READER)
+    assert (response.status_code, response.json()["error"]) == (400, error)
+
+
+@each("options, reference", [({"turns": 2}, 1), ({"open_ended": True}, 1)])
+def test_waves_of_the_same_people_are_not_pooled(tmp_path, options, reference):
+    """Wave 3 of an open-ended series with two waves asks the people of wave 1 again; waves 1 and 2 can be compared."""
+    again = Survey(ASKED, 4.0, series="again", waves=2, **options)
+    waves = [1, 2, 3][: 2 + again.open_ended]
+    (folder := tmp_path / f"{again.turns}").mkdir()
+    with served(folder, again, waves=waves) as client:
+        for wave in waves:
+            sent(client, again, wave)
+        pooled = client.get("/estimates?pool=waves", headers=READER)
+        assert pooled.json()["error"] == "the same people answer in several of them, so that they are not pooled"
+        assert client.get(f"/comparison?by=wave&reference={reference}", headers=READER).status_code == 400
+        assert client.get("/comparison?by=wave", headers=READER).status_code == (200 if again.open_ended else 400)
 
 
 def test_texts_of_a_question_that_is_no_longer_asked_are_no_formulas(tmp_path):
