@@ -93,7 +93,7 @@ def pooled_counts(counted: Sequence[Aggregator], newest: Survey) -> Aggregator:
                 layout.mechanisms[q].report.merge(states[2 + q], theirs_counted[2 + place])
         pairs = {frozenset(pair): i for i, pair in enumerate(theirs.pairs)}
         for i, (a, b) in enumerate(layout.pairs):
-            place = pairs.get(frozenset((found[a], found[b])))  # type: ignore[arg-type]
+            place = pairs.get(frozenset((found[a], found[b])))
             if place is not None:
                 states[1][i] += theirs_counted[1][place]
     n = np.array([sum(one.n for one in counted)], np.int64)

@@ -99,7 +99,8 @@ class SurveyPlan:
     Attributes
     ----------
     n : int
-        Number of people.
+        Number of people whose answers are planned: of one wave, if there are waves (`waves` has the number of all people), and
+        of both groups together, if a comparison is planned.
     names : tuple of str
         Names of the questions.
     stderr : ndarray, shape (questions, questions)
@@ -167,7 +168,8 @@ class SurveyPlan:
 
         With waves, then those of a difference of two waves, of all waves together, and of one wave in which everybody answers
         with an equal part of epsilon. Then those without privacy and, if a comparison is planned, the smallest difference of
-        two groups that is found, the differences that are to be found, and the number of people that they need.
+        two groups that is found, the differences that are to be found, and the number of people that they need, with waves in
+        one wave.
         """
         columns: dict[str, list[Any]] = {
             f"{m} answer{'s' * (m > 1)}{' *' * (m == self.answers)}": [float(x) for x in self.stderr[:, m - 1]]
@@ -185,7 +187,7 @@ class SurveyPlan:
             if self.comparison.differences:
                 for title, given in (
                     ("difference", self.comparison.differences),
-                    ("people needed", self.comparison.needed),
+                    (f"people needed{' in one wave' * (self.waves is not None)}", self.comparison.needed),
                 ):
                     columns[title] = [given.get(name) for name in self.names]
         return Table({"question": list(self.names), **columns})
@@ -195,8 +197,10 @@ class SurveyPlan:
         return self.table.to_frame()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as types for JSON."""
-        described: dict[str, Any] = {"n": self.n, "answers": self.answers, "stderr": self.table.to_dict()}
+        """Return the fields as types for JSON; "n_of" says whose number `n` is, and "people" is that of all waves together."""
+        people, whose = (self.n, "all people") if self.waves is None else (self.waves.people, "one wave")
+        described: dict[str, Any] = {"n": self.n, "n_of": whose, "people": people, "answers": self.answers}
+        described["stderr"] = self.table.to_dict()
         described |= {"assumed": list(self.assumed), "response": list(self.response)}
         if self.comparison is not None:
             described |= {"alpha": self.comparison.alpha, "power": self.comparison.power}
@@ -236,7 +240,8 @@ class SurveyPlan:
             ax.set_xticks(numbers[:: -(-len(numbers) // 15)])
             ax.set_xlabel("number of answers per person")
             finish_panel(ax, unit)
-        panels[0][0].set_title(f"n = {self.n:,}", fontsize=10, loc="left")
+        of = "" if self.waves is None else f" of {self.waves.people:,} people, in one wave"
+        panels[0][0].set_title(f"n = {self.n:,}{of}", fontsize=10, loc="left")
         if path is not None:
             page.savefig(path, dpi=120)
         return page

@@ -324,6 +324,12 @@ def test_plans_have_the_people_of_a_wave():
     assert twice.waves.pooled is None
     needed = PANEL.plan(compare={"a": 0.1})
     assert needed.waves.people == 4 * needed.n == 4 * needed.comparison.needed["a"]
+    assert needed.table["people needed in one wave"] == [needed.n, None]
+    numbers = {key: plan.to_dict()[key] for key in ("n", "n_of", "people")}
+    assert numbers == {"n": 5000, "n_of": "one wave", "people": 20_000}
+    whole = Survey(TWO, 2.0).plan(5000).to_dict()
+    assert (whole["n"], whole["n_of"], whole["people"]) == (5000, "all people", 5000)
+    assert plan.plot().axes[0].get_title(loc="left") == "n = 5,000 of 20,000 people, in one wave"
 
 
 # Ledgers --------------------------------------------------------------------------------------------------------------
@@ -631,6 +637,33 @@ def test_people_who_can_be_the_same_have_no_difference():
             a["a"] - b["a"]
     assert (pool(waves[:2])["a"] - again[2].estimate()["a"]).n == sum(wave.n for wave in waves)
     assert (waves[0].estimate()["a"] - Survey(one, 2.0, series="t").run(PEOPLE, rng=KEYS)["a"]).n > 0
+
+
+@pytest.mark.claim(
+    "Pooled results of different waves are compared as results of different people.", "Surveys and ledgers"
+)
+def test_pooled_results_of_different_waves_are_compared():
+    """The variances add up, also with a version in between; a wave that is in both is refused."""
+    first = Survey({"a": YesNo(), "b": YesNo()}, 2.0, series="s", waves=6)
+    second = first.revise(add={"c": YesNo()})
+    people = {name: np.arange(9000) % 10 < size for name, size in (("a", 3), ("b", 5), ("c", 7))}
+    waves = [version.in_wave(w).collect(people, rng=ldp.PersonKeys(SECRET, np.arange(9000)))
+             for w, version in enumerate([first, first, first, second, second, second], 1)]  # fmt: skip
+    halves = {"before": pool(waves[:3]), "after": pool(waves[3:])}
+    found = compare(halves).differences["a", "after", "before"]
+    each = [wave.estimate()["a"] for wave in waves]
+    assert found.stderr == pytest.approx(np.hypot(*(half["a"].stderr for half in halves.values())))
+    assert found.stderr == pytest.approx(np.sqrt(sum(one.stderr**2 for one in each)) / 3, rel=0.05)
+    assert (found.value, found.n) == (
+        halves["after"]["a"].value - halves["before"]["a"].value,
+        sum(one.n for one in each),
+    )
+    assert [*dict.fromkeys(compare(halves).table["question"])] == ["a", "b"]
+    for other in (pool(waves[2:]), waves[1].estimate()):
+        with pytest.raises(
+            ValueError, match=r"results 'after' and 'before', question 'a': .* computed from the same reports"
+        ):
+            compare({"before": halves["before"], "after": other})
 
 
 def test_threads_of_a_client_send_one_message(tmp_path):
