@@ -10,7 +10,7 @@ from ..reports import recipe_of
 from ._results import AbandonedError, Primary, ResultCache, Results, compared
 from ._server_plan import SurveyOccasion, texts_of
 
-Part = Sequence[SurveyOccasion]  # what is estimated together
+Occasions = Sequence[SurveyOccasion]  # what is estimated together
 
 
 class SeriesResults:
@@ -58,7 +58,7 @@ class SeriesResults:
         without a wave, about all waves, if these have different people.
         """
         every = [(part, part[0].number, part[0].survey.revision) for part in self._one_by_one()]
-        rows: list[tuple[Part, int | None, int | None]] = list(every)
+        rows: list[tuple[Occasions, int | None, int | None]] = list(every)
         rows += [(part, part[0].number, None) for part in self._by_wave() if len(part) > 1]
         if len(self._occasions) > 1 and self.are_different_people:
             rows.append((self._occasions, None, None))
@@ -97,16 +97,16 @@ class SeriesResults:
     def _unit(self) -> str:
         return self._occasions[-1].unit
 
-    def _one_by_one(self) -> list[Part]:
+    def _one_by_one(self) -> list[Occasions]:
         return [(occasion,) for occasion in self._occasions]
 
-    def _by_wave(self) -> list[Part]:
+    def _by_wave(self) -> list[Occasions]:
         found: dict[Any, list[SurveyOccasion]] = {}
         for one in self._occasions:
             found.setdefault(one.key if one.unit == "wave" else one.entry, []).append(one)
         return [part if part[0].unit == "wave" else part[-1:] for part in found.values()]
 
-    def _computed(self, parts: Iterable[Part], gone: Event, grouped: bool) -> list[Results]:
+    def _computed(self, parts: Iterable[Occasions], gone: Event, grouped: bool) -> list[Results]:
         """Return the results of parts, which are computed one after the other.
 
         Raises
