@@ -48,7 +48,8 @@ class SeriesResults:
         parts = self._by_wave() if together else self._one_by_one()
         pieces = []
         for results in self._computed(parts, gone, grouped):
-            pieces.append(self._piece(results.columns(grouped, gone), results.occasion.number, _versions(results)))
+            version = _versions(results) if together else results.occasion.survey.revision
+            pieces.append(self._piece(results.columns(grouped, gone), results.occasion.number, version))
         return _joined(pieces)
 
     def everything(self, gone: Event) -> dict[str, list[Any]]:
@@ -148,10 +149,10 @@ class SeriesResults:
         return compared({name: result for name, result in every.items() if result is not None}, reference, primary)
 
 
-def _versions(results: Results) -> Any:
-    """Return the version of an answer, or the versions that are in it as a text."""
-    versions = sorted({one.survey.revision for one in getattr(results, "occasions", (results.occasion,))})
-    return versions[0] if len(versions) == 1 else ", ".join(map(str, versions))
+def _versions(results: Results) -> str:
+    """Return the versions that are in an answer."""
+    versions = {one.survey.revision for one in getattr(results, "occasions", (results.occasion,))}
+    return ", ".join(map(str, sorted(versions)))
 
 
 def _joined(pieces: Iterable[dict[str, list[Any]]]) -> dict[str, list[Any]]:

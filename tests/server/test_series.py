@@ -136,6 +136,11 @@ def test_waves_are_compared_with_all_of_their_versions(two_versions):
         (int(wave), one.to_dict()) for wave, one in waves.items()
     ]
     assert client.get("/trend.svg", headers=READER).status_code == 200
+    kind = {**READER, "accept": "application/vnd.apache.arrow.stream"}
+    data = client.get("/estimates?by=wave&pool=versions", headers=kind).content
+    rows = pa.ipc.open_stream(data).read_all().to_pylist()
+    assert [*dict.fromkeys((row["wave"], row["version"]) for row in rows)] == [(1, "1"), (2, "1, 2"), (3, "2")]
+    assert [row["estimate"] for row in rows] == [x for one in waves.values() for x in one.table()["estimate"]]
 
 
 def test_all_waves_are_divided_by_groups(two_versions):
