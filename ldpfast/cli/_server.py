@@ -270,6 +270,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             host=arguments.host,
             port=arguments.port,
             access_log=False,
+            ws="none",  # requests for web sockets would be logged with their addresses
             log_level="info",
             server_header=False,
             proxy_headers=False,

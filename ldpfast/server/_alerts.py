@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -235,7 +236,8 @@ class AlertWatch:
         try:
             self._post(self._rules.webhook, alert)
         except Exception as error:
-            LOG.error("an alert could not be sent to %s: %s", self._rules.webhook, error)
+            host = urlsplit(self._rules.webhook).hostname  # the rest of an address can be as secret as a token
+            LOG.error("an alert could not be sent to %s: %s", host, type(error).__name__)
 
 
 def post_json(address: str, alert: Alert) -> None:

@@ -29,7 +29,7 @@ def engines_of(url: str, setup: Sequence[str]) -> tuple[sa.Engine, sa.Engine]:
     if name not in ("sqlite", "postgresql"):
         raise ValueError(f"url must be of SQLite or PostgreSQL, got {name!r}")
     if name == "postgresql":
-        engine = sa.create_engine(parsed, pool_pre_ping=True)
+        engine = sa.create_engine(parsed, pool_pre_ping=True, hide_parameters=True)  # errors are logged
 
         @sa.event.listens_for(engine, "connect")
         def _on_disk(connection: Any, _: Any) -> None:
@@ -47,7 +47,8 @@ def engines_of(url: str, setup: Sequence[str]) -> tuple[sa.Engine, sa.Engine]:
 
 def _sqlite(url: sa.URL, begin: str, setup: Sequence[str] = (), **options: Any) -> sa.Engine:
     """Return an engine whose transactions begin with a statement."""
-    engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **options)
+    arguments = {"timeout": BUSY_SECONDS, "check_same_thread": False}
+    engine = sa.create_engine(url, connect_args=arguments, hide_parameters=True, **options)
 
     @sa.event.listens_for(engine, "do_connect")
     def _private(_: Any, __: Any, arguments: Any, options: Any) -> None:

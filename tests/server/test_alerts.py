@@ -283,7 +283,7 @@ def test_a_server_tells_an_alert_once(tmp_path, caplog):
 
 
 def test_an_address_that_cannot_be_reached_is_an_error_of_the_log(tmp_path, caplog):
-    clock, hook = Clock(CALENDAR.opens(1)), "http://127.0.0.1:9/hook"
+    clock, hook = Clock(CALENDAR.opens(1)), "http://127.0.0.1:9/secret-hook"
     with served(tmp_path, clock, alerts={"questions": ["crash"], "webhook": hook}) as client:
         for wave, share in ((1, 0.1), (2, 0.7)):
             clock.move(client, CALENDAR.opens(wave))
@@ -291,7 +291,7 @@ def test_an_address_that_cannot_be_reached_is_an_error_of_the_log(tmp_path, capl
         clock.move(client, CALENDAR.opens(3) + 3601)
         client.app.state.watch.wait()
     (message,) = [message for message in caplog.messages if "sent" in message]
-    assert message.startswith(f"an alert could not be sent to {hook}: ")
+    assert message == "an alert could not be sent to 127.0.0.1: URLError"  # the path of a webhook is often its password
 
 
 PLAIN = Survey(QUESTIONS, 6.0)
