@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from .._version import __version__
-from . import _analyses, _checkout, _experiments, _plans, _server, _survey_commands
+from . import _analyses, _checkout, _client_tables, _experiments, _plans, _server, _survey_commands
 from ._process import one_line, standard_streams, stop_signals
 
 
@@ -77,6 +77,8 @@ def _parser() -> Parser:
     _plans.add_command(commands)
 
     _analyses.add_command(commands)
+
+    _client_tables.add_command(commands)
 
     _server.add_commands(commands)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from .._core.stream import Stream
 from .._core.survey import Column
 from .._person_keys import ID_BYTES, PersonKeys
-from ._client_table import check_optional
+from ._client_table import check_optional, checked_fingerprints, client_table, fingerprint_of
 from ._layout import SurveyLayout
 from ._ledger import Ledger, Parts
 from ._persons import person_answers
@@ -62,6 +62,7 @@ class SurveyClient:
         secret: bytes | None,
         person: int | str | bytes | None,
         ledger: Ledger | None = None,
+        fingerprint: str | Sequence[str] | None = None,
     ) -> None:
         asked = asked_in(None)
         if (secret is None) != (person is None):
@@ -81,6 +82,10 @@ class SurveyClient:
                 )
         check_optional(asked.declared)
         self._asked_in, self._ledger = asked_in, ledger  # a recipe cannot be pickled, a survey can
+        self._expected = None if fingerprint is None else checked_fingerprints(fingerprint)
+        self._expected_waves: set[int | None] = set()  # whose tables were compared
+        if asked.series.panel is None or asked.series.wave is not None:
+            self._require_expected(asked)
         self._keys = None if person is None or secret is None else PersonKeys(secret, [person])
         if ledger is not None:
             self._secret = ledger.secret(asked)
@@ -130,9 +135,28 @@ class SurveyClient:
         if own is None:
             if wave is None:
                 raise ValueError(f"wave must be given for a survey with {panel.waves} waves")
-            return self._asked_in(wave)
+            return self._require_expected(self._asked_in(wave))
         if wave not in (None, own):
             raise ValueError(f"wave must be {own}, that of the survey, got {wave!r}")
+        return asked
+
+    def _require_expected(self, asked: SurveyLayout) -> SurveyLayout:
+        """Return a survey whose table is one of those that are expected.
+
+        Raises
+        ------
+        ValueError
+            If it is another one.
+        """
+        wave = asked.series.wave
+        if self._expected is None or wave in self._expected_waves:
+            return asked
+        found = fingerprint_of(client_table(asked))
+        if found not in self._expected:
+            name = "survey" if wave is None else f"wave {wave}"
+            expected = " or ".join(sorted(self._expected))
+            raise ValueError(f"{name} must have a table with the fingerprint {expected}, got {found}")
+        self._expected_waves.add(wave)
         return asked
 
     def answer(self, record: Mapping[str, Any], *, wave: int | None = None) -> bytes:
@@ -156,7 +180,8 @@ class SurveyClient:
         TypeError, KeyError
             If `record` is not a mapping, or is not empty and has none of the columns.
         ValueError
-            If there is no such wave, or it is not the person's turn; if the ledger does not allow another answer.
+            If there is no such wave, or it is not the person's turn; if the ledger does not allow another answer; if the table
+            of the wave has another fingerprint than the client expects.
 
         Privacy
         -------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 from .. import _schema
@@ -80,6 +83,21 @@ def check_optional(questions: dict[str, QuestionColumn]) -> None:
             "every question must be optional for a client, which cannot refuse a missing value; "
             f"not optional: {', '.join(map(repr, required))}"
         )
+
+
+def fingerprint_of(table: bytes) -> str:
+    """Return the fingerprint of a table, by which the clients of all languages recognize it."""
+    return hashlib.sha256(table).hexdigest()
+
+
+def checked_fingerprints(given: str | Sequence[str]) -> frozenset[str]:
+    """Return the fingerprints that are allowed."""
+    found = [given] if isinstance(given, str) else list(given)
+    if not found or not all(isinstance(one, str) and re.fullmatch("[0-9a-fA-F]{64}", one) for one in found):
+        raise ValueError(
+            f"fingerprint must have 64 hexadecimal digits, the SHA-256 of a table, or be a list of such texts, got {given!r}"
+        )
+    return frozenset(map(str.lower, found))
 
 
 def client_table(layout: SurveyLayout) -> bytes:

@@ -704,6 +704,7 @@ class Survey(Question[SurveyResult]):
         person: int | str | bytes | None = None,
         *,
         ledger: Ledger | None = None,
+        fingerprint: str | Sequence[str] | None = None,
     ) -> SurveyClient:
         """Return the client of one person, which turns a record into a message.
 
@@ -715,6 +716,9 @@ class Survey(Question[SurveyResult]):
             Identifier of the person, required with a secret.
         ledger : Ledger, optional
             Where the device keeps what the person has answered, in the place of a secret.
+        fingerprint : str or sequence of str, optional
+            SHA-256 of `client_table` in 64 hexadecimal digits, as ``ldpfast table`` prints it, where the survey comes from
+            somebody else; several for several waves. Another survey is refused.
 
         Returns
         -------
@@ -724,9 +728,9 @@ class Survey(Question[SurveyResult]):
         ------
         TypeError, ValueError
             If a question is not optional: a client must not refuse a missing value. If only one of `secret` and `person` is
-            given, or a ledger as well, or neither for a survey with waves.
+            given, or a ledger as well, or neither for a survey with waves. If the survey has another fingerprint.
         """
-        return SurveyClient(self._recipe_in, secret, person, ledger)
+        return SurveyClient(self._recipe_in, secret, person, ledger, fingerprint)
 
     def _recipe_in(self, wave: int | None) -> SurveyRecipe:
         """Return the recipe of the survey, or of that of one of its waves."""
