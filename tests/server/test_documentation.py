@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 import shutil
 import subprocess
@@ -12,11 +11,10 @@ import threading
 import time
 from datetime import UTC, datetime
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
-from ldpfast.cli import _parser, main
+from ldpfast.cli import main
 
 from ..support.clients import build_package
 from ..support.process import ROOT
@@ -28,23 +26,6 @@ def block(language: str, containing: str = "") -> str:
     found = [text for text in re.findall(rf"```{language}\n(.*?)```", PAGE, re.S) if containing in text]
     assert len(found) == 1
     return found[0]
-
-
-def test_the_container_keeps_database_and_tokens_in_a_volume():
-    """The command starts where the volume is, with the files of `ldpfast serve` that are relative to it; the user owns it."""
-    lines = [line.split(maxsplit=1) for line in block("dockerfile").splitlines()]
-    last = dict(lines)
-    assert last["WORKDIR"] == last["VOLUME"] == "/var/lib/survey"
-    words = json.loads(last["CMD"])
-    assert not {"--database", "--token-file"} & {*words}
-    arguments = _parser().parse_args(words[1:])
-    assert arguments.database == "sqlite:///reports.db"
-    assert arguments.token_file is None  # the file of this name in the working directory
-    (survey,) = arguments.surveys
-    assert ["COPY", f"survey.toml {survey}"] in lines
-    assert Path(last["WORKDIR"]) not in survey.parents  # it stays that of the image
-    owned = f"install --directory --owner {last['USER']} --mode 700 {last['VOLUME']}"
-    assert lines.index(["RUN", owned]) < lines.index(["USER", last["USER"]])
 
 
 class Quiet(SimpleHTTPRequestHandler):
