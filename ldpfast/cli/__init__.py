@@ -31,7 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     status : int
-        0 on success. 1 if ``reproduce`` finds that a claim does not hold, or if ``bench`` finds a wrong answer.
+        0 on success. 1 if ``reproduce`` finds that a claim does not hold, if ``bench`` finds a wrong
+        answer, or if ``withdraw`` knows no such id.
 
     Raises
     ------

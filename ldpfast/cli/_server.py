@@ -104,6 +104,17 @@ def add_commands(commands: Any) -> None:
     _add_database(close)
     close.set_defaults(command=_close)
 
+    withdraw = commands.add_parser(
+        "withdraw",
+        help="delete reports by their ids, while a server has not folded them into counts",
+        epilog="The status is 1 if there is no such id. docs/operations.md says what can be deleted, and what cannot.",
+    )
+    _add_database(withdraw)
+    withdraw.add_argument(
+        "--id", action="append", required=True, metavar="ID", help="32 hexadecimal digits; may be repeated"
+    )
+    withdraw.set_defaults(command=_withdraw)
+
     export = commands.add_parser(
         "export",
         help="write what a server has received: estimates, saved states, or messages",
@@ -407,6 +418,25 @@ def _close(arguments: argparse.Namespace) -> int:
         store.close()
     print(f"closed {closed}: {folded} messages were folded, {forgotten} ids were forgotten")
     return 0
+
+
+def _withdraw(arguments: argparse.Namespace) -> int:
+    optional("sqlalchemy", "server")
+    from ..server._withdrawal import Withdrawal, shorten_log, withdraw
+
+    for text in arguments.id:
+        if not re.fullmatch(f"[0-9a-fA-F]{{{2 * ID_BYTES}}}", text):
+            raise ValueError(f"--id must have {2 * ID_BYTES} hexadecimal digits, got {text!r}")
+    with _named_errors(arguments.database):
+        store = _store(arguments)
+        found = [(text, withdraw(store, bytes.fromhex(text))) for text in arguments.id]
+        is_short = shorten_log(store)
+        store.close()
+    for text, result in found:
+        print(f"{text}: {result.value}")
+    if not is_short:
+        print("the log beside the database still has deleted bytes, until the server stops or writes it anew")
+    return int(Withdrawal.UNKNOWN in {result for _, result in found})
 
 
 def _export(arguments: argparse.Namespace) -> int:

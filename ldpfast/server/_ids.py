@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from .._person_keys import ID_BYTES
-from ._reports import DIGEST_BYTES
+from ._reports import DIGEST_BYTES, WITHDRAWN
 from ._tables import ids
 
 ROW = ID_BYTES + DIGEST_BYTES
@@ -42,6 +42,12 @@ class Ids(Protocol):
 
     def digests(self, connection: sa.Connection, occasion: int) -> Iterator[bytes]:
         """Yield the digests of all reports to an occasion, in pieces, one after the other, by a connection that reads."""
+
+    def withdraw(self, connection: sa.Connection, occasion: int, id_: bytes) -> bytes | None:
+        """Put `WITHDRAWN` in the place of the digest of an id, and return the digest; None if there is no such id.
+
+        Whoever sends the report again is told of a conflict.
+        """
 
     def forget(self, connection: sa.Connection, occasions: Iterable[int]) -> int:
         """Forget the ids of occasions, and return their number."""
@@ -79,6 +85,13 @@ class SharedIds(Ids):
     def digests(self, connection: sa.Connection, occasion: int) -> Iterator[bytes]:
         """Yield the digests of all reports to an occasion, in pieces, one after the other."""
         yield from _digests_in_index(connection, occasion)
+
+    def withdraw(self, connection: sa.Connection, occasion: int, id_: bytes) -> bytes | None:
+        """Put `WITHDRAWN` in the place of the digest of an id, and return the digest; None if there is no such id."""
+        one = (ids.c.occasion == occasion) & (ids.c.id == id_)
+        digest = connection.scalar(sa.select(ids.c.digest).where(one).with_for_update())
+        connection.execute(sa.update(ids).where(one).values(digest=WITHDRAWN))
+        return None if digest is None else bytes(digest)
 
     def forget(self, connection: sa.Connection, occasions: Iterable[int]) -> int:
         """Forget the ids of occasions, and return their number."""
@@ -168,6 +181,10 @@ class LoggedIds(Ids):
         WHERE id >= :first AND id < :end AND occasion NOT IN (SELECT occasion FROM occasions WHERE closed)
     """
     REMOVE = "DELETE FROM memory.ids WHERE id >= :first AND id < :end"
+    INDEXED = "SELECT digest FROM main.ids WHERE occasion = :occasion AND id = :id"
+    LOGGED = "SELECT place, data FROM recent_ids WHERE occasion = :occasion AND instr(data, :id) > 0"
+    REWRITE = "UPDATE recent_ids SET data = :data WHERE place = :place"
+    REPLACE = "INSERT OR REPLACE INTO main.ids (occasion, id, digest) VALUES (:occasion, :id, :digest)"
     SHORTEN = "DELETE FROM recent_ids WHERE place <= :round_start"
 
     def prepare(self, connection: sa.Connection) -> None:
@@ -205,6 +222,24 @@ class LoggedIds(Ids):
             for _, rows in _pieces(log, self.PIECE_IDS):
                 new = _without(rows, self._known(connection, self.IN_INDEX, _given(occasion, rows)))
                 yield b"".join(row[ID_BYTES:] for row in new)
+
+    def withdraw(self, connection: sa.Connection, occasion: int, id_: bytes) -> bytes | None:
+        """Put `WITHDRAWN` in the place of the digest of an id, and return the digest; None if there is no such id.
+
+        Afterwards the id is in the index, which comes before the tables in memory, also in other processes.
+        """
+        given = {"occasion": occasion, "id": id_}
+        digest = connection.exec_driver_sql(self.INDEXED, given).scalar()
+        for place, data in connection.exec_driver_sql(self.LOGGED, given).all():
+            rows = [data[at : at + ROW] for at in range(0, len(data), ROW)]
+            own = [row for row in rows if row[:ID_BYTES] == id_]  # other bytes of the log can be equal by chance
+            if own:
+                digest = digest or own[0][ID_BYTES:]
+                kept = b"".join(id_ + WITHDRAWN if row in own else row for row in rows)
+                connection.exec_driver_sql(self.REWRITE, {"place": place, "data": kept})
+        if digest is not None:
+            connection.exec_driver_sql(self.REPLACE, {**given, "digest": WITHDRAWN})
+        return None if digest is None else bytes(digest)
 
     def forget(self, connection: sa.Connection, occasions: Iterable[int]) -> int:
         """Forget the ids of occasions, and return their number."""

@@ -12,6 +12,7 @@ from typing import Any
 from ._server_plan import SurveyOccasion
 
 DIGEST_BYTES = 8
+WITHDRAWN = bytes(DIGEST_BYTES)  # in the place of the digest of a report that was withdrawn: no report has it
 
 
 class Status(IntEnum):
@@ -51,9 +52,14 @@ class Reports:
 
     def digests(self) -> list[bytes]:
         """Return the digests of what must be the same if reports are sent again."""
-        labels = {label: label.encode() + b"\0" for label in set(self.labels)}
-        texts = [labels[label] + message for label, message in zip(self.labels, self.messages, strict=True)]
-        return [hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest() for text in texts]
+        return digests_of(self.labels, self.messages)
+
+
+def digests_of(labels: Sequence[str], messages: Sequence[bytes]) -> list[bytes]:
+    """Return the digests of messages with the labels of their groups."""
+    starts = {label: label.encode() + b"\0" for label in set(labels)}
+    texts = [starts[label] + message for label, message in zip(labels, messages, strict=True)]
+    return [hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest() for text in texts]
 
 
 def places_of(values: Sequence[Hashable]) -> dict[Any, list[int]]:

@@ -28,6 +28,7 @@ from ..survey._pool_waves import pooled_counts
 from ..survey._survey_recipe import SurveyRecipe
 from ._server_plan import SurveyOccasion
 from ._store import Store
+from ._withdrawal import REASON
 
 
 @dataclass(frozen=True)
@@ -295,12 +296,16 @@ class ResultCache:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[tuple[bytes, ...], Results] = {}
+        self._withdrawn = 0
 
     def of(self, *occasions: SurveyOccasion) -> Results:
         """Return the results of all reports that the store has now, to a survey or to several ones together."""
-        counts, key = self._store.summary().n, tuple(one.fingerprint for one in occasions)
+        summary, key = self._store.summary(), tuple(one.fingerprint for one in occasions)
+        withdrawn = summary.refused.get(REASON, 0)  # another report can have come since then
+        if withdrawn != self._withdrawn:
+            self._known, self._withdrawn = {}, withdrawn
         known = self._known.get(key)
-        if known is None or known.n != sum(counts.get(one, 0) for one in key):
+        if known is None or known.n != sum(summary.n.get(one, 0) for one in key):
             known = Results(self._store, *occasions) if len(key) == 1 else PooledResults(self._store, occasions)
             self._known[key] = known
         return known

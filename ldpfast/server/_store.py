@@ -224,6 +224,10 @@ class Store:
             added = {"count": refusals.c.count + statement.excluded["count"]}
             connection.execute(statement.on_conflict_do_update(index_elements=[refusals.c.reason], set_=added))
 
+    def forget_digest(self, connection: sa.Connection, occasion: int, id_: bytes) -> bytes | None:
+        """Forget what ties an id to its report, and return it: the digest of the report. None if there is no such id."""
+        return self._ids.withdraw(connection, occasion, id_)
+
     # Counts -----------------------------------------------------------------------------------------------------------
 
     def fold(self, most: int = FOLDED, numbers: set[int] | None = None, last: int | None = None) -> int:

@@ -26,12 +26,12 @@ from starlette.testclient import TestClient
 import ldpfast as ldp
 from ldpfast.reports import Aggregator, recipe_of
 from ldpfast.server import create_app
-from ldpfast.server._ids import LoggedIds
 from ldpfast.survey import Choice, Mean, Survey, Text, YesNo
 
 from ..support.aggregation import batches_of
 from ..support.internals.server import (
     VERSION,
+    LoggedIds,
     Receiver,
     Reports,
     ServerPlan,

@@ -3,8 +3,8 @@
 from ldpfast.server import _access as access
 from ldpfast.server import _alerts as alerts
 from ldpfast.server import _exports as exports
+from ldpfast.server import _ids, _mounted
 from ldpfast.server import _loss as loss
-from ldpfast.server import _mounted
 from ldpfast.server import _page_states as page_states
 from ldpfast.server import _receiver as server_receiver
 from ldpfast.server import _reports as reports
@@ -12,9 +12,11 @@ from ldpfast.server import _server_plan as server_plan
 from ldpfast.server import _store as server_store
 from ldpfast.server import _tables as tables
 from ldpfast.server import _wire as wire
+from ldpfast.server import _withdrawal as withdrawal
 
 __all__ = [
     "VERSION",
+    "LoggedIds",
     "MessageAges",
     "Outcome",
     "Receiver",
@@ -39,10 +41,12 @@ __all__ = [
     "server_store",
     "tables",
     "wire",
+    "withdrawal",
 ]
 
 exported_messages = exports.exported_messages
 exported_state = exports.exported_state
+LoggedIds = _ids.LoggedIds
 Reports = reports.Reports
 Status = reports.Status
 ServerPlan = server_plan.ServerPlan

@@ -1,0 +1,89 @@
+"""The deletion of a report by its id, while its message is not folded into counts.
+
+An id has a digest of its report. A message with this digest is deleted: of several, whichever is found, because equal messages
+change the counts in the same way and nothing tells them apart. The id stays, without the digest, so that the report does not
+count if it is sent again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import Enum
+
+import sqlalchemy as sa
+
+from ._engine import file_of
+from ._reports import WITHDRAWN, digests_of
+from ._store import Store
+from ._tables import about, batches, occasions, surveys
+
+REASON = "withdrawn"  # under which deleted messages are among the refused reports
+
+
+class Withdrawal(Enum):
+    """What became of a report that is to be deleted."""
+
+    DELETED = "the message was deleted"
+    COUNTED = "the report is a part of the counts, and stays there; nothing ties it to the id any more"
+    BEFORE = "the report was withdrawn before"
+    UNKNOWN = "there is no such id: it is another one, or its wave was closed for good"
+
+
+def withdraw(store: Store, id_: bytes) -> Withdrawal:
+    """Delete the report with an id, in the waves or rounds of the plan of a store, in one transaction.
+
+    The pages of a file of SQLite are overwritten.
+    """
+    keys = {occasion.key for occasion in store.plan.occasions().values()}
+    with store.write() as connection:
+        if file_of(store.engine) is not None:
+            connection.exec_driver_sql("PRAGMA secure_delete = ON")
+        connection.execute(sa.select(about.c.version).with_for_update())  # nobody folds meanwhile
+        numbers = connection.scalars(sa.select(occasions.c.occasion).where(occasions.c.key.in_(keys))).all()
+        for number in numbers:
+            digest = store.forget_digest(connection, number, id_)
+            if digest is None:
+                continue
+            if digest == WITHDRAWN:
+                return Withdrawal.BEFORE
+            if not _delete(connection, number, digest):
+                return Withdrawal.COUNTED
+            store.add_refusals(connection, Counter([REASON]))
+            return Withdrawal.DELETED
+    return Withdrawal.UNKNOWN
+
+
+def _delete(connection: sa.Connection, number: int, digest: bytes) -> bool:
+    """Delete a message to an occasion with a digest, if there is one that is not folded."""
+    own = sa.select(surveys.c.survey).where(surveys.c.occasion == number)
+    places = connection.scalars(sa.select(batches.c.place).where(batches.c.survey.in_(own))).all()
+    for place in places:
+        row = connection.execute(sa.select(batches).where(batches.c.place == place)).one()
+        data = bytes(row.data)
+        messages = [data[at : at + row.size] for at in range(0, len(data), row.size)]
+        digests = digests_of([row.label] * len(messages), messages)
+        if digest not in digests:
+            continue
+        del messages[digests.index(digest)]
+        one = batches.c.place == place
+        connection.execute(
+            sa.update(batches).where(one).values(data=b"".join(messages)) if messages else sa.delete(batches).where(one)
+        )
+        return True
+    return False
+
+
+def shorten_log(store: Store) -> bool:
+    """Write the log of SQLite, which holds what was deleted, to the file, and return whether it was possible.
+
+    It is not while another process reads.
+    """
+    if file_of(store.engine) is None:
+        return True
+    connection = store.engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+    finally:
+        connection.close()
