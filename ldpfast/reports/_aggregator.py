@@ -12,7 +12,7 @@ from .._envelope import as_bytes
 from .._registry import class_of_state
 from .._schema import read_integer
 from .._typing import AnyArray
-from ._batches import carried_names, new_names, read_batches
+from ._batches import carried_names, counted_twice, new_names, read_batches, warn_of_two_sources
 from ._counts import MAX_REPORTS, Counts, read_question
 from ._labeled_reports import is_binary
 from ._recipe import Asked
@@ -139,14 +139,15 @@ class Aggregator:
             then unchanged.
         """
         names, carried = new_names(self._counts.batches, batch), carried_names(reports)
-        if carried & self._counts.batches:
-            raise ValueError(
-                f"reports must hold no batch that was already counted, got {len(carried & self._counts.batches)} of them"
-            )
+        if twice := counted_twice(carried, self._counts.batches):
+            raise ValueError(f"reports must hold no batch that was already counted, got {twice} of them")
         if _check.choice("errors", errors, ("raise", "skip")) == "skip":
             self._update_valid(reports)
         else:
-            self._counts.merge_group(*self._counts.recipe.tally(reports))
+            counted = self._counts.recipe.tally(reports)
+            if self.n and counted[1] and not (isinstance(reports, list | tuple) or is_binary(reports)):
+                warn_of_two_sources(self._counts.batches, carried)  # messages alone do not tell where they are from
+            self._counts.merge_group(*counted)
         self._counts.batches |= names | carried
         return self
 

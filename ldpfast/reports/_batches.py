@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._schema import read_json
+from .._warnings import warn
+from ..results import DoubtfulWarning
 
 BATCHES_KEY = b"ldpfast_batches"  # of the metadata of tables of messages: the names of batches, by group
 GROUP = "group"  # column with the group of each person
@@ -20,6 +22,25 @@ def hash_of_batch(name: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"batch must be a str, got {type(name).__name__}")
     return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+# A mark among the names, and no name: the exports of a server have it, whose reports clients have sent.
+FROM_CLIENTS = hash_of_batch("ldpfast serve")
+
+
+def counted_twice(counted: set[str], others: set[str]) -> int:
+    """Return the number of batches that both have."""
+    return len((counted & others) - {FROM_CLIENTS})
+
+
+def warn_of_two_sources(counted: set[str], others: set[str]) -> None:
+    """Warn if of two counts of people one is from the clients of a server, and the other one is not."""
+    if (FROM_CLIENTS in counted) != (FROM_CLIENTS in others):
+        warn(
+            "the reports that clients have sent to a server and other reports are added: whoever is in both counts twice, and "
+            "loses epsilon twice. Give a survey of records that you already have another series",
+            DoubtfulWarning,
+        )
 
 
 def read_batches(value: Any) -> set[str]:

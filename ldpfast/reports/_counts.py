@@ -16,7 +16,7 @@ from .._schema import first_difference
 from .._table import Table
 from .._typing import AnyArray
 from ..results import People, new_count
-from ._batches import new_names
+from ._batches import counted_twice, new_names, warn_of_two_sources
 from ._recipe import Asked
 from ._saved_counts import SavedCounts, read_counts
 
@@ -174,11 +174,11 @@ class Counts:
         """Add the people of other counts of the same question. Groups of the same value are joined."""
         require_equal(self.question, other.question)
         names = other.batches | new_names(self.batches | other.batches, batch)
-        if names & self.batches:
-            raise ValueError(
-                f"other must hold no batch that was already counted, got {len(names & self.batches)} of them"
-            )
+        if twice := counted_twice(names, self.batches):
+            raise ValueError(f"other must hold no batch that was already counted, got {twice} of them")
         self.require_few(other.total)
+        if self.total and other.total:
+            warn_of_two_sources(self.batches, other.batches)
         self.grow(list(other.places))
         if len(self.n) == len(other.n) == 1:  # in place
             self.recipe.merge(self.states, other.states)

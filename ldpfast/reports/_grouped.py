@@ -13,7 +13,7 @@ from .._frames import By, group_value, read_by
 from .._warnings import warn
 from ..results import SmallSampleWarning
 from ._aggregator import Aggregator
-from ._batches import read_batches
+from ._batches import counted_twice, read_batches
 from ._counts import MAX_REPORTS, Counts, read_question, require_equal, require_room
 from ._grouped_results import GroupedResults, in_order
 from ._saved_counts import Magic, seal_counts, unseal_counts
@@ -110,7 +110,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         found = Counts.of(counted[0].question, values, states, n)
         found.people = parts[0].people
         for part in parts:
-            if found.batches & part.batches:
+            if counted_twice(found.batches, part.batches):
                 raise ValueError(
                     "aggregators must hold no batch that another one holds: give the parts of a batch other names"
                 )

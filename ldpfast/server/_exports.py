@@ -18,7 +18,7 @@ from typing import IO, Any
 import sqlalchemy as sa
 
 from ..reports import Aggregator
-from ..reports._batches import hash_of_batch
+from ..reports._batches import FROM_CLIENTS, hash_of_batch
 from ..survey import Survey
 from ._engine import engines_of, file_of
 from ._results import ResultCache
@@ -42,11 +42,12 @@ def exported_state(store: Store, occasion: SurveyOccasion, group: str | None) ->
     found = occasion.survey.aggregator()
     with store.write() as connection:  # after the counts: messages that came meanwhile are taken for exported, too
         names = _Names(connection, occasion)
+        held: set[str] = set()
         for label, aggregator in counted.items():
             if group in (None, label):
                 found.merge(aggregator)
-                for name in names.of_state(label):
-                    found.name_batch(name)
+                held |= {FROM_CLIENTS, *map(hash_of_batch, names.of_state(label))}
+        found._counts.batches |= held
     return found
 
 
@@ -58,7 +59,9 @@ def exported_messages(
         with store.write() as connection:  # nothing is folded meanwhile
             names = _Names(connection, occasion)
             found = {
-                label: [hash_of_batch(names.of_messages(label))] for label in names.waiting if group in (None, label)
+                label: [hash_of_batch(names.of_messages(label)), FROM_CLIENTS]
+                for label in names.waiting
+                if group in (None, label)
             }
             reading.execute(sa.select(about.c.version)).all()  # what follows sees the database as it is now
         chosen = (batches.c.survey == names.survey) & batches.c.label.in_(list(found))
