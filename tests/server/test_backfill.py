@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import warnings
 
@@ -20,10 +21,16 @@ SURVEY = Survey({"smokes": YesNo(optional=True), "walks": YesNo(optional=True)},
 TWICE = "whoever is in both counts twice"
 
 
-@pytest.fixture
-def files(tmp_path, monkeypatch, capsys):
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
     """A folder with what two servers and two files of records give: states, and a table of messages."""
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path_factory.mktemp("files")
+    with contextlib.chdir(folder):
+        make_files(folder)
+    return folder
+
+
+def make_files(tmp_path):
     (tmp_path / "survey.toml").write_text(SURVEY.to_toml())
     for name in ("one", "two"):
         url = f"sqlite:///{tmp_path}/{name}.db"
@@ -35,8 +42,6 @@ def files(tmp_path, monkeypatch, capsys):
         (tmp_path / f"{name}.csv").write_text("smokes,walks\n" + "yes,no\nno,no\n" * (20 if name == "one" else 25))
         assert main(["privatize", "survey.toml", f"{name}.csv", "-o", f"{name}.parquet"]) == 0
         assert main(["aggregate", f"{name}.parquet", "-o", f"records-{name}.ldp"]) == 0
-    capsys.readouterr()
-    return tmp_path
 
 
 @pytest.mark.claim("A warning says that reports of devices and of records of the same survey are added.", "Server")
@@ -50,10 +55,10 @@ def files(tmp_path, monkeypatch, capsys):
         (["one.ldp", "two.ldp", "records-one.ldp"], True),
     ],
 )
-def test_states_of_both_are_merged_with_a_warning(files, capsys, states, is_warned):
-    assert main(["merge", *states, "-o", "both.ldp"]) == 0
+def test_states_of_both_are_merged_with_a_warning(files, tmp_path, capsys, states, is_warned):
+    assert main(["merge", *(str(files / name) for name in states), "-o", str(tmp_path / "both.ldp")]) == 0
     assert (TWICE in capsys.readouterr().err) == is_warned
-    found, n = opened(files / "both.ldp"), sum(opened(files / name).n for name in states)
+    found, n = opened(tmp_path / "both.ldp"), sum(opened(files / name).n for name in states)
     assert found.n == n
     if is_warned:  # what is mixed stays so
         with pytest.warns(ldp.DoubtfulWarning, match=TWICE):
