@@ -102,6 +102,10 @@ def test_a_client_in_python_refuses_another_survey(printed, tmp_path):
         client = WEEKS.client(SECRET, person, fingerprint=allowed)
         with pytest.raises(ValueError, match="wave 3 must have a table with the fingerprint "):
             client.report({"smokes": True}, wave=3)
+    of_rounds = list(printed(ROUNDS).values())
+    assert ROUNDS.in_round(1).client(SECRET, 1, fingerprint=of_rounds[1]).answer({"smokes": True}, wave=None)
+    with pytest.raises(ValueError, match="must have a table with the fingerprint"):
+        ROUNDS.in_round(1).client(SECRET, 1, fingerprint=of_rounds[0])
     early = next(one for one in range(100) if WEEKS.client(SECRET, one).is_turn(1))
     expected = WEEKS.client(SECRET, early).answer({"smokes": True}, wave=1)
     for asked, allowed in ((WEEKS, [first, second]), (WEEKS.in_wave(1), first)):
