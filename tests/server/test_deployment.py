@@ -134,7 +134,7 @@ def test_the_command_and_the_health_check_of_the_image_work(tmp_path):
     assert not is_healthy()
     command = [*words(last["CMD"]), "--port", port]
     with subprocess.Popen(command, cwd=volume, env=environment, stderr=subprocess.DEVNULL) as process:
-        for _ in range(100):
+        for _ in range(600):
             if is_healthy():
                 break
             assert process.poll() is None
@@ -261,7 +261,7 @@ class Nginx:
         assert tested.returncode == 0, tested.stderr
         with subprocess.Popen(self.command, stderr=subprocess.DEVNULL) as process:
             try:
-                for _ in range(100):
+                for _ in range(600):
                     with socket.socket() as one:
                         if one.connect_ex(("127.0.0.1", self.port)) == 0:
                             break
@@ -375,7 +375,7 @@ def test_only_devices_that_a_verifier_accepts_send_reports(server, short_folder)
             for lines, status in ((f"read {READ}\nwrite {WRITE}\n", 401), (f"read {READ}\n", 200)):
                 tokens.write_text(lines)  # a server with tokens of its own for writing never sees one
                 server.process.send_signal(signal.SIGHUP)
-                for _ in range(100):
+                for _ in range(600):
                     if nginx.status("/reports", body_of(reports), **proof) == status:
                         break
                     time.sleep(0.05)
