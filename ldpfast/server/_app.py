@@ -44,6 +44,7 @@ from ._server_plan import ServerPlan, SurveyOccasion, checked_questions, texts_o
 from ._store import Store, Summary
 from ._wave_schedule import WaveSchedule
 from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_frames, read_json_lines
+from ._withdrawal import REASON as WITHDRAWN
 
 MAX_REPORTS = 10_000
 MAX_DIGITS, NO_NUMBER = 12, -1
@@ -437,7 +438,8 @@ class _Server:
         label = request.query_params.get("group")
         occasion, summary = await run_in_threadpool(lambda: (self._occasion(request), self.store.summary()))
         try:
-            state = await self._states.newest(occasion, label, summary.n.get(occasion.fingerprint, 0))
+            n, withdrawn = summary.n.get(occasion.fingerprint, 0), summary.refused.get(WITHDRAWN, 0)
+            state = await self._states.newest(occasion, label, n, withdrawn)
         except LookupError as error:
             raise HTTPException(404, str(error)) from None
         page = await run_in_threadpool(self._dashboard, occasion, label, state, summary)

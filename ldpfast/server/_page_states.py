@@ -33,12 +33,15 @@ class PageState:
         Numbers of reports by the labels of groups.
     answers : ShownAnswers or None
         None without reports.
+    withdrawn : int
+        Number of reports to all surveys that had been withdrawn.
     """
 
     time: float
     n: int
     n_by_label: Mapping[str, int]
     answers: ShownAnswers | None
+    withdrawn: int
 
 
 Key = tuple[bytes, str | None]  # fingerprint of the survey, and label of a group
@@ -63,8 +66,10 @@ class PageStates:
         # At most one for each page. It stays here until a request has seen how it ended, so that no error is lost.
         self._under_way: dict[Key, Future[PageState | None]] = {}
 
-    async def newest(self, occasion: SurveyOccasion, label: str | None, n: int) -> PageState | None:
+    async def newest(self, occasion: SurveyOccasion, label: str | None, n: int, withdrawn: int) -> PageState | None:
         """Return the state with all `n` reports to a survey if it is there soon, else the last one; None if there is none yet.
+
+        `withdrawn` is the number of reports that were withdrawn.
 
         Raises
         ------
@@ -74,7 +79,7 @@ class PageStates:
         key = (occasion.fingerprint, label)
         self._take(key)
         known = self._states.get(key)
-        if known is not None and known.n == n:
+        if known is not None and (known.n, known.withdrawn) == (n, withdrawn):
             return known
         if key not in self._under_way:
             self._under_way[key] = self._worker.start(lambda: self._computed(occasion, label))
@@ -104,4 +109,4 @@ class PageStates:
         found = self._results.of(occasion)
         if label is not None and label not in found.n_by_label:
             return None
-        return PageState(time, found.n, dict(found.n_by_label), found.answers(label))
+        return PageState(time, found.n, dict(found.n_by_label), found.answers(label), self._results.withdrawn)

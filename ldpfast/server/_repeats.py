@@ -20,7 +20,7 @@ from ..reports import recipe_of
 from ..results import repeat_test
 from ..survey import Survey
 from ._ids import Ids
-from ._reports import DIGEST_BYTES
+from ._reports import DIGEST_BYTES, WITHDRAWN
 from ._server_plan import SurveyOccasion
 
 LOG = logging.getLogger("uvicorn.error")
@@ -34,7 +34,7 @@ class Repeats:
     Attributes
     ----------
     n : int
-        Number of reports whose ids are stored.
+        Number of reports whose ids are stored, without those that were withdrawn.
     repeated : int
         Number of those that are equal to an earlier one.
     most : int
@@ -55,6 +55,7 @@ class Repeats:
     def of(cls, connection: sa.Connection, ids: Ids, occasion: int, surveys: Iterable[Survey]) -> Repeats:
         """Return the repeats among the reports to an occasion, which are answers to some versions of a survey."""
         digests = np.frombuffer(b"".join(ids.digests(connection, occasion)), f"<u{DIGEST_BYTES}")
+        digests = digests[digests != np.frombuffer(WITHDRAWN, digests.dtype)]
         counts = np.unique(digests, return_counts=True)[1]
         least = min(recipe_of(survey).entropy for survey in surveys)
         entropy = -math.log2(2**-least + 2 ** (-8 * DIGEST_BYTES))  # different messages can have equal digests

@@ -291,19 +291,24 @@ class ResultCache:
     Parameters
     ----------
     store : Store
+
+    Attributes
+    ----------
+    withdrawn : int
+        Number of reports that had been withdrawn from the newest state.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[tuple[bytes, ...], Results] = {}
-        self._withdrawn = 0
+        self.withdrawn = 0
 
     def of(self, *occasions: SurveyOccasion) -> Results:
         """Return the results of all reports that the store has now, to a survey or to several ones together."""
         summary, key = self._store.summary(), tuple(one.fingerprint for one in occasions)
         withdrawn = summary.refused.get(REASON, 0)  # another report can have come since then
-        if withdrawn != self._withdrawn:
-            self._known, self._withdrawn = {}, withdrawn
+        if withdrawn != self.withdrawn:
+            self._known, self.withdrawn = {}, withdrawn
         known = self._known.get(key)
         if known is None or known.n != sum(summary.n.get(one, 0) for one in key):
             known = Results(self._store, *occasions) if len(key) == 1 else PooledResults(self._store, occasions)

@@ -193,7 +193,9 @@ def test_everything_is_exported_at_once(two_versions, tmp_path):
         names = ("question", "answer", "estimate", "stderr", "n")
         for row, expected in zip(found, zip(*(table[name] for name in names), strict=True), strict=True):
             assert row[:2] == expected[:2]
-            assert row[2:] == pytest.approx(expected[2:], rel=1e-9)  # groups are estimated at once, which rounds otherwise
+            assert row[2:] == pytest.approx(
+                expected[2:], rel=1e-9
+            )  # groups are estimated at once, which rounds otherwise
 
 
 def test_all_states_are_exported_at_once(two_versions, tmp_path):

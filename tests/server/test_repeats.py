@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from ldpfast.server import create_app
 from ldpfast.survey import Choice, Survey, YesNo
 
-from ..support.internals.server import access
+from ..support.internals.server import access, withdrawal
 from ..support.server import LINES, READ, READER, body_of, postgres, postgres_programs
 
 LONG = Survey({"way": Choice([f"way {i}" for i in range(200)], optional=True)}, 1.0)
@@ -70,6 +70,16 @@ def test_copies_of_a_message_are_counted_before_and_after_they_are_folded(url):
         assert "ldpfast_repeated_reports 11.0" in client.get("/metrics", headers=READER).text
     with served(url, LONG) as client:  # folded when the first one was closed
         assert repeats_of(client) == found
+
+
+def test_reports_that_were_withdrawn_are_no_copies_of_each_other(tmp_path):
+    reports = reports_of(LONG, 30)
+    with served(f"sqlite:///{tmp_path}/reports.db", LONG) as client:
+        post(client, reports)
+        for report in reports[:20]:
+            assert withdrawal.withdraw(client.app.state.store, report.id) is withdrawal.Withdrawal.DELETED
+        found = repeats_of(client)
+    assert (found["n"], found["repeated"], found["pvalue"]) == (10, 0, 1)
 
 
 def test_equal_short_messages_say_nothing(tmp_path):

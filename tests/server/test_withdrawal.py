@@ -132,12 +132,15 @@ def test_a_page_that_was_computed_before_is_not_shown_afterwards(tmp_path):
     with served(tmp_path) as client:
         post(client, [*others, no])
         client.get("/estimates", headers=READER)
+        before = client.get("/", headers=READER).text
         assert withdrawal.withdraw(client.app.state.store, no.id) is Withdrawal.DELETED
         post(client, [yes])
-        found = client.get("/estimates", headers=READER).json()
+        found, page = client.get("/estimates", headers=READER).json(), client.get("/", headers=READER).text
         expected = SURVEY.aggregator().update([report.message for report in [*others, yes]])
         assert found["n"] == 31
         assert found["result"] == json.loads(json.dumps(expected.estimate().to_dict()))
+        table = "<table"
+        assert page[page.index(table) :] != before[before.index(table) :]
 
 
 @pytest.mark.long
