@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from .._version import __version__
-from . import _analyses, _checkout, _client_tables, _experiments, _plans, _server, _survey_commands
+from . import _analyses, _checkout, _client_tables, _database, _experiments, _plans, _server, _survey_commands
 from ._process import one_line, standard_streams, stop_signals
 
 
@@ -82,6 +82,7 @@ def _parser() -> Parser:
     _client_tables.add_command(commands)
 
     _server.add_commands(commands)
+    _database.add_commands(commands)
 
     bench = commands.add_parser(
         "bench",

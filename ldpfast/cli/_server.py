@@ -1,9 +1,8 @@
-"""The commands of the server: serve, compact, close, export."""
+"""The command `serve`."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
 import re
@@ -13,7 +12,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,15 +22,11 @@ import numpy as np
 from .._extras import optional
 from .._person_keys import ID_BYTES, PersonKeys
 from ..reports import recipe_of
-from ..survey import Choice, Mean, RepeatedSurvey, Survey, YesNo
-from ..survey._messages import message_table
-from ._command_arguments import output_file, replaced
-from ._survey_commands import read_survey
+from ..survey import Choice, Mean, Survey, YesNo
+from ._database import DATABASE, add_database, named_errors, served_together, surveys_of_files
 
-DATABASE = "sqlite:///reports.db"
 TOKENS = "ldpfast-tokens"
 SEVERAL_DATABASES, NAME = "sqlite:///reports-{name}.db", "{name}"
-EXPORTS = (".csv", ".parquet", ".json", ".zip", ".ldp", ".arrow")
 DEMO_PEOPLE = 6000
 DEMO_WAVES = [1, 2, 3]
 CONNECTIONS, FEWEST_CONNECTIONS = 2000, 16  # at once, and where the system allows few open files
@@ -39,9 +34,9 @@ OTHER_FILES = 200  # that the process has open besides connections
 
 
 def add_commands(commands: Any) -> None:
-    """Add the commands to a parser.
+    """Add the command to a parser.
 
-    All commands open a database; only `serve` listens to the network.
+    No other command listens to the network.
     """
     serve = commands.add_parser(
         "serve",
@@ -49,7 +44,7 @@ def add_commands(commands: Any) -> None:
         epilog="The server speaks HTTP without encryption: put a reverse proxy with TLS before it. It logs no addresses and no "
         "requests. docs/server.md has the calls.",
     )
-    _add_database(
+    add_database(
         serve,
         optional_survey=True,
         survey_note=". Files of several series are served under their names: a.toml under /a/, from the database reports-a.db, "
@@ -92,101 +87,6 @@ def add_commands(commands: Any) -> None:
     )
     serve.set_defaults(command=_serve)
 
-    compact = commands.add_parser("compact", help="fold the stored messages of a server into counts, and delete them")
-    _add_database(compact)
-    compact.set_defaults(command=_compact)
-
-    close = commands.add_parser(
-        "close",
-        help="close a wave or round of a server for good: count its messages, and forget the ids of its reports",
-        epilog="Reports to it are refused from then on. The counts stay, and `ldpfast export` writes them.",
-    )
-    _add_database(close)
-    close.set_defaults(command=_close)
-
-    withdraw = commands.add_parser(
-        "withdraw",
-        help="delete reports by their ids, while a server has not folded them into counts",
-        epilog="The status is 1 if there is no such id. docs/operations.md says what can be deleted, and what cannot.",
-    )
-    _add_database(withdraw)
-    withdraw.add_argument(
-        "--id", action="append", required=True, metavar="ID", help="32 hexadecimal digits; may be repeated"
-    )
-    withdraw.set_defaults(command=_withdraw)
-
-    export = commands.add_parser(
-        "export",
-        help="write what a server has received: estimates, saved states, or messages",
-        epilog="A .csv, .parquet or .json file gets the estimates of all waves, versions and groups, and a .zip file their "
-        "states. A .ldp file gets one saved state, and an .arrow file the messages that are not folded: those of --wave.",
-    )
-    _add_database(export)
-    export.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=f"file: {', '.join(EXPORTS)}")
-    export.add_argument("--group", help="label of a group; by default all people")
-    export.set_defaults(command=_export)
-
-
-def _add_database(parser: Any, optional_survey: bool = False, survey_note: str = "", wave_note: str = "") -> None:
-    parser.add_argument(
-        "surveys",
-        nargs="*" if optional_survey else "+",
-        type=Path,
-        metavar="SURVEY",
-        help=f"survey in TOML, or several versions of one; see `Survey.from_toml`{survey_note}",
-    )
-    parser.add_argument(
-        "--database", default=DATABASE, metavar="URL", help="SQLite file or PostgreSQL (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--wave",
-        type=int,
-        action="append",
-        help=f"number of an open wave; may be repeated, the last is the current one{wave_note}",
-    )
-    parser.add_argument(
-        "--round",
-        type=int,
-        action="append",
-        metavar="R",
-        help="number of an open round, from 0 on, of a repeated survey, whose file has `round` and `rounds`; may be repeated, "
-        "the last is the current one",
-    )
-
-
-def _read_surveys(paths: Sequence[Path], rounds: Sequence[int] | None) -> tuple[list[Survey], dict[str, Any]]:
-    """Return the surveys of files, those of repeated surveys in open rounds, and what the newest declares for a server."""
-    return _together(_parsed(paths, rounds))
-
-
-def _together(parsed: Mapping[Path, list[Survey]]) -> tuple[list[Survey], dict[str, Any]]:
-    """Return the surveys of the files of one series, and what the newest declares for a server: groups, primary questions."""
-    from ..survey._toml import declared_of
-
-    newest = max(parsed, key=lambda path: parsed[path][0].revision)
-    declared = declared_of(newest.read_text(encoding="utf-8"))
-    return [survey for members in parsed.values() for survey in members], declared
-
-
-def _parsed(paths: Sequence[Path], rounds: Sequence[int] | None) -> dict[Path, list[Survey]]:
-    """Return the surveys of files; of a repeated one, those of open rounds."""
-    from ..survey._toml import has_rounds
-
-    def parse(text: str) -> list[Survey]:
-        if not has_rounds(text):
-            if rounds:
-                raise ValueError("--round must be left out for a survey without `round` and `rounds`")
-            return [Survey.from_toml(text)]
-        repeated = RepeatedSurvey.from_toml(text)
-        if not rounds:
-            raise ValueError("--round must be given for a repeated survey")
-        return [repeated.in_round(number) for number in rounds]
-
-    twice = next((path for i, path in enumerate(paths) if path in paths[:i]), None)
-    if twice is not None:
-        raise ValueError(f"SURVEY must be different files, got {twice} twice")
-    return {path: read_survey(path, parse) for path in paths}
-
 
 class _Study(NamedTuple):
     """The versions of a survey that are served together: alone, or under the path of a name."""
@@ -201,10 +101,10 @@ class _Study(NamedTuple):
 def _studies(arguments: argparse.Namespace) -> list[_Study]:
     """Return what is to be served: one study, or one for each name of a series, with a database of its own."""
     series: dict[str | None, dict[Path, list[Survey]]] = {}
-    for path, members in _parsed(arguments.surveys, arguments.round).items():
+    for path, members in surveys_of_files(arguments.surveys, arguments.round).items():
         series.setdefault(members[0].series, {})[path] = members
     if len(series) == 1 or None in series:  # surveys without a name are versions of one, which the server checks
-        surveys, declared = _together({path: own for parsed in series.values() for path, own in parsed.items()})
+        surveys, declared = served_together({path: own for parsed in series.values() for path, own in parsed.items()})
         return [_Study("", surveys, declared, arguments.wave, arguments.database)]
     if arguments.wave or arguments.round:
         raise ValueError(
@@ -221,7 +121,7 @@ def _studies(arguments: argparse.Namespace) -> list[_Study]:
             raise ValueError(
                 f"files of several series must have different names of letters, digits, - and _, got {name!r}"
             )
-        found[name] = _Study(name, *_together(parsed), None, template.replace(NAME, name))
+        found[name] = _Study(name, *served_together(parsed), None, template.replace(NAME, name))
     return list(found.values())
 
 
@@ -234,7 +134,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
     # What must be undone is on a stack: the folder of the demonstration, the file of the socket, and the handler of SIGHUP.
     with ExitStack() as stack:
-        stack.enter_context(_named_errors(arguments.database))
+        stack.enter_context(named_errors(arguments.database))
         if arguments.demo:
             if arguments.surveys:
                 raise ValueError("SURVEY must be left out with --demo")
@@ -365,164 +265,13 @@ def _private_socket(path: Path) -> socket.socket:
 
 
 @contextmanager
-def _named_errors(url: str) -> Iterator[None]:
-    """Raise errors of the database in one line."""
-    from sqlalchemy.exc import SQLAlchemyError
-
-    try:
-        yield
-    except SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", None) or error)
-        raise ValueError(f"the database {_without_password(url)} cannot be used: {reason}") from None
-
-
-@contextmanager
 def _named_study(study: _Study) -> Iterator[None]:
     """Raise errors of one of several studies with its name, and those of its database."""
     try:
-        with _named_errors(study.url):
+        with named_errors(study.url):
             yield
     except ValueError as error:
         raise ValueError(f"{study.name}: {error}" if study.name else str(error)) from None
-
-
-def _without_password(url: str) -> str:
-    from sqlalchemy import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        return make_url(url).render_as_string(hide_password=True)
-    except ArgumentError:
-        raise ValueError("--database must be a URL such as sqlite:///reports.db") from None
-
-
-def _compact(arguments: argparse.Namespace) -> int:
-    total = 0
-    with _named_errors(arguments.database):
-        store = _store(arguments)
-        while count := store.fold():
-            total += count
-        left = store.versions_to_fold()
-        store.close()
-    print(f"{total} messages were folded: {_without_password(arguments.database)}")
-    if left:
-        print(f"messages to other versions stay as they are: {', '.join(map(str, left))}")
-    return 0
-
-
-def _close(arguments: argparse.Namespace) -> int:
-    with _named_errors(arguments.database):
-        store = _store(arguments)
-        folded, forgotten = store.close_waves()
-        closed = ", ".join(store.plan.titles()) or "the survey"
-        store.close()
-    print(f"closed {closed}: {folded} messages were folded, {forgotten} ids were forgotten")
-    return 0
-
-
-def _withdraw(arguments: argparse.Namespace) -> int:
-    optional("sqlalchemy", "server")
-    from ..server._withdrawal import Withdrawal, shorten_log, withdraw
-
-    for text in arguments.id:
-        if not re.fullmatch(f"[0-9a-fA-F]{{{2 * ID_BYTES}}}", text):
-            raise ValueError(f"--id must have {2 * ID_BYTES} hexadecimal digits, got {text!r}")
-    with _named_errors(arguments.database):
-        store = _store(arguments)
-        found = [(text, withdraw(store, bytes.fromhex(text))) for text in arguments.id]
-        is_short = shorten_log(store)
-        store.close()
-    for text, result in found:
-        print(f"{text}: {result.value}")
-    if not is_short:
-        print("the log beside the database still has deleted bytes, until the server stops or writes it anew")
-    return int(Withdrawal.UNKNOWN in {result for _, result in found})
-
-
-def _export(arguments: argparse.Namespace) -> int:
-    suffix = arguments.output.suffix
-    if suffix not in EXPORTS:
-        raise ValueError(f"--output must end in {', '.join(EXPORTS)}, got {str(arguments.output)!r}")
-    output_file("--output", arguments.output, arguments.surveys)
-    with _named_errors(arguments.database):
-        if suffix in (".ldp", ".arrow"):
-            return _write_export(arguments, _store(arguments))
-        if arguments.wave or arguments.group:
-            raise ValueError(f"--wave and --group must be left out for {suffix}, which gets all of them")
-        return _write_everything(arguments, _store(arguments, is_for_all=True))
-
-
-def _write_everything(arguments: argparse.Namespace, store: Any) -> int:
-    """Write the estimates, or the states, of all waves, versions and groups."""
-    from ..server._exports import exported_table, write_states
-    from ..server._results import arrow_table, csv_of, json_rows
-
-    suffix = arguments.output.suffix
-    with replaced(arguments.output, arguments.surveys) as temporary:
-        if suffix == ".zip":
-            with temporary.open("wb") as file:
-                shown = f"{write_states(store, file)} states"
-        else:
-            columns, texts = exported_table(store)
-            shown = f"{len(columns['n'])} rows"
-            if suffix == ".csv":
-                temporary.write_text(csv_of(columns, texts), encoding="utf-8", newline="")
-            elif suffix == ".json":
-                rows = json.dumps(json_rows(columns), ensure_ascii=False, indent=1)
-                temporary.write_text(f"{rows}\n", encoding="utf-8")
-            else:
-                optional("pyarrow.parquet", "files").write_table(arrow_table(columns), temporary)
-    store.close()
-    print(f"{shown}: {arguments.output}")
-    return 0
-
-
-def _write_export(arguments: argparse.Namespace, store: Any) -> int:
-    from ..server._exports import exported_state
-    from ..server._server_plan import SurveyOccasion
-
-    occasion, note = SurveyOccasion.of(store.plan.current), ""
-    with replaced(arguments.output, arguments.surveys) as temporary:
-        if arguments.output.suffix == ".ldp":
-            aggregator = exported_state(store, occasion, arguments.group)
-            temporary.write_bytes(aggregator.to_bytes())
-            n = aggregator.n
-        else:
-            n = _write_messages(store, occasion, arguments.group, temporary)
-            note = "; saved states of the server count them, too: give the whole table to `update`, which then refuses them"
-    store.close()
-    print(f"n = {n}: {arguments.output}{note}")
-    return 0
-
-
-def _write_messages(store: Any, occasion: Any, group: str | None, path: Path) -> int:
-    """Write the messages to a survey that are not folded, in random order and without ids, and return their number."""
-    pa = optional("pyarrow", "files")
-    from ..server._exports import exported_messages
-
-    if group is not None and group not in store.plan.groups:
-        raise ValueError(f"--group must be one of {', '.join(map(repr, store.plan.groups))}, got {group!r}")
-    listed, names = exported_messages(store, occasion, group)
-    secrets.SystemRandom().shuffle(listed)
-    labels = [name for _, name in listed] if store.plan.groups else None
-    table = message_table(recipe_of(occasion.survey), [message for message, _ in listed], labels, names)
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
-    return len(listed)
-
-
-def _store(arguments: argparse.Namespace, is_for_all: bool = False) -> Any:
-    """Return the store of a database that exists; for all waves, with a plan of the last one."""
-    optional("sqlalchemy", "server")
-    from ..server._exports import newest_wave
-    from ..server._server_plan import ServerPlan
-    from ..server._store import Store
-
-    surveys, declared = _read_surveys(arguments.surveys, arguments.round)
-    waves = arguments.wave
-    if is_for_all and surveys[0].waves is not None:
-        waves = [newest_wave(arguments.database, surveys)]
-    return Store(ServerPlan.of(surveys, waves, declared["groups"]), arguments.database, is_new=False)
 
 
 # The demo -------------------------------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from ._loss import sentences
 from ._message_ages import MessageAges, kept_seconds
 from ._page_states import PageState, PageStates
 from ._receiver import LOG, Receiver, UnavailableError
+from ._request_parameters import NO_NUMBER, divided_by, number_of, pool_of, tokens_of
 from ._requests import KnownHosts, Worker, body_of
 from ._results import Primary, ResultCache, Results, arrow_of, csv_of, trend_plot
 from ._series_results import SeriesResults
@@ -47,7 +48,6 @@ from ._wire import FRAMES, JSON_LINES, BodyError, Incoming, TooManyError, read_f
 from ._withdrawal import REASON as WITHDRAWN
 
 MAX_REPORTS = 10_000
-MAX_DIGITS, NO_NUMBER = 12, -1
 RETRY_SECONDS = 2
 LARGE_BODY = 1 << 14  # bodies that are read in another thread
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
@@ -272,8 +272,8 @@ class _Server:
         """Return what a client needs: the same for everybody, so that it can be cached."""
         text, wave = request.path_params.get("version"), request.query_params.get("wave")
         plan = self.plan
-        version = plan.versions[-1] if text is None else plan.version(_number(text))
-        survey = None if version is None else plan.now(version, None if wave is None else _number(wave))
+        version = plan.versions[-1] if text is None else plan.version(number_of(text))
+        survey = None if version is None else plan.now(version, None if wave is None else number_of(wave))
         if survey is None:
             raise HTTPException(404, "there is no such version, or this wave is not open")
         body, tag = await self._description(plan, survey)
@@ -295,7 +295,7 @@ class _Server:
 
     async def reports(self, request: Request) -> Response:
         """Store the reports of a body, and say what became of each."""
-        if not _tokens(request).may_write(request.headers.get("authorization")):
+        if not tokens_of(request).may_write(request.headers.get("authorization")):
             raise HTTPException(401, "a token for writing is needed", {"www-authenticate": "Bearer"})
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         readers = {JSON_LINES: read_json_lines, "application/json": read_json_lines, FRAMES: read_frames}
@@ -328,7 +328,7 @@ class _Server:
     def _may_read(self, request: Request) -> bool:
         if not self._reads_need_token:
             return True
-        return _tokens(request).may_read(request.headers.get("authorization"), request.cookies.get(COOKIE))
+        return tokens_of(request).may_read(request.headers.get("authorization"), request.cookies.get(COOKIE))
 
     def reading(self, handler: Handler) -> Handler:
         """Return a handler that needs a token for reading."""
@@ -346,7 +346,7 @@ class _Server:
         wanted: dict[str, int | None] = {}
         for name in ("wave", "round", "version"):
             text = request.query_params.get(name)
-            wanted[name] = None if text is None else _number(text)
+            wanted[name] = None if text is None else number_of(text)
             if wanted[name] == NO_NUMBER:
                 raise HTTPException(400, f"{name} must be a number")
         version, given = wanted.pop("version"), {**wanted}
@@ -362,8 +362,8 @@ class _Server:
 
     async def estimates(self, request: Request) -> Response:
         """Return the estimates as JSON, CSV or Arrow."""
-        unit, grouped = _divided_by(request, "group", "wave", "round")
-        together, accept = _pool_of(request), request.headers.get("accept", "")
+        unit, grouped = divided_by(request, "group", "wave", "round")
+        together, accept = pool_of(request), request.headers.get("accept", "")
         if together is not None and (unit == "round" or (unit, together) == ("wave", "waves")):
             raise HTTPException(400, f"pool must be {'left out' if unit == 'round' else 'versions'} with by={unit}")
 
@@ -412,10 +412,10 @@ class _Server:
 
     async def comparison(self, request: Request) -> Response:
         """Return the differences of groups or of waves as JSON."""
-        unit, grouped = _divided_by(request, "group", "wave")
+        unit, grouped = divided_by(request, "group", "wave")
         if grouped == bool(unit):
             raise HTTPException(400, "by must be one of group, wave")
-        together = _pool_of(request)
+        together = pool_of(request)
         if unit and together == "waves":
             raise HTTPException(400, f"pool must be versions with by={unit}")
         reference = request.query_params.get("reference")
@@ -466,7 +466,7 @@ class _Server:
         except ValueError:
             raise HTTPException(400, "the form cannot be read") from None
         token = fields.get("token", [""])[0].strip()
-        if not token or not _tokens(request).may_read(f"Bearer {token}", None):
+        if not token or not tokens_of(request).may_read(f"Bearer {token}", None):
             return HTMLResponse(_page.login(True), 401, headers=HEADERS)
         response = RedirectResponse("./", 303, headers=HEADERS)
         secure = request.url.hostname not in (*LOCAL, "::1")  # others come through a proxy with TLS
@@ -520,13 +520,6 @@ class _Server:
         return JSONResponse({"status": "ok" if is_alive else "unavailable"}, 200 if is_alive else 503, headers=HEADERS)
 
 
-def _tokens(request: Request) -> Tokens:
-    """Return the tokens that are valid now; others may be put in their place while the server runs."""
-    found = request.app.state.tokens
-    assert isinstance(found, Tokens)
-    return found
-
-
 def _described(survey: Survey, plan: ServerPlan) -> tuple[bytes, str]:
     """Return what clients need of a survey as JSON, and its tag for caches."""
     data: dict[str, Any] = {
@@ -540,28 +533,6 @@ def _described(survey: Survey, plan: ServerPlan) -> tuple[bytes, str]:
     data |= {} if plan.calendar is None else {"calendar": plan.calendar.to_dict()}
     body = json.dumps(data, ensure_ascii=False).encode()
     return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-
-
-def _divided_by(request: Request, *allowed: str) -> tuple[str, bool]:
-    """Return by what the answers of a request are divided: "wave", "round" or "", and whether by groups."""
-    by = request.query_params.getlist("by")
-    units = [one for one in by if one != "group"]
-    if not {*by} <= {*allowed} or len(units) > 1 or len(by) > len({*by}):
-        raise HTTPException(400, f"by must be one of {', '.join(allowed)}")
-    return "".join(units), "group" in by
-
-
-def _pool_of(request: Request) -> str | None:
-    """Return what is pooled: "versions" of a wave, "waves", or None."""
-    pool = request.query_params.get("pool")
-    if pool not in (None, "versions", "waves"):
-        raise HTTPException(400, "pool must be one of versions, waves")
-    return pool
-
-
-def _number(text: str) -> int:
-    """Return the number that a text is; `NO_NUMBER` for another text."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < MAX_DIGITS else NO_NUMBER
 
 
 def _picture(data: bytes | None) -> Response:
