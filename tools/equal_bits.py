@@ -6,8 +6,9 @@ Compiles tests/native/kernel_hashes.c with the compiler of this machine and for 
 program runs under user-mode emulation. Needs aarch64-linux-gnu-gcc and qemu-aarch64, for example from the Debian packages
 gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user.
 
-With --zig, the program is compiled by the Clang of the package ziglang for Linux with musl, Windows and macOS instead. Programs
-for Linux run here or under emulation, those for Windows under Wine if it is installed. Programs for macOS are only linked.
+With --zig, the program is compiled by the Clang of the package ziglang for Linux with musl, Windows, macOS and WebAssembly
+instead. Programs for Linux run here or under emulation, those for Windows under Wine, those for WebAssembly in Node.js. What is
+not installed is left out, and programs for macOS are only linked.
 """
 
 import shutil
@@ -25,6 +26,7 @@ FLAGS = ["-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-
 X86 = {"plain C": "0", "AVX2": "1", "AVX-512": "2"}
 OTHER = {"plain C": "0"}
 UNSUPPORTED = 2  # exit status of the program
+RUN_WASI = ROOT / "tools" / "run_wasi.mjs"
 ZIG = [sys.executable, "-m", "ziglang", "cc", "-target"]
 
 
@@ -48,6 +50,7 @@ ZIG_TARGETS = [
     Target("musl x86-64", [*ZIG, "x86_64-linux-musl"], ["-static"], [], X86),
     Target("musl ARM64", [*ZIG, "aarch64-linux-musl"], ["-static"], ["qemu-aarch64"], OTHER),
     Target("Windows x86-64", [*ZIG, "x86_64-windows-gnu"], ["-lbcrypt"], ["wine"], X86),
+    Target("WebAssembly", [*ZIG, "wasm32-wasi"], [], ["node", "--no-warnings", str(RUN_WASI)], OTHER),
     Target("macOS x86-64", [*ZIG, "x86_64-macos"], [], None, X86),
     Target("macOS ARM64", [*ZIG, "aarch64-macos"], [], None, OTHER),
 ]
@@ -89,7 +92,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         for number, target in enumerate([NATIVE, *targets]):
             program = str(build(target, Path(name) / str(number)))
-            if target.run is None or not all(map(shutil.which, target.run)):
+            if target.run is None or not all(map(shutil.which, target.run[:1])):
                 print(f"equal bits: {target.name}: compiled and linked, not run")
                 continue
             for label, isa in target.instruction_sets.items():

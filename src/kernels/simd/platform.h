@@ -26,12 +26,12 @@
 #error "ldpfast needs Clang >= 15"
 #endif
 #if !defined(LDP_FREESTANDING)
-#if !defined(__linux__) && !defined(__APPLE__) && !defined(_WIN64)
-#error "ldpfast supports Linux, macOS and Windows"
+#if !defined(__linux__) && !defined(__APPLE__) && !defined(_WIN64) && !defined(__wasm__)
+#error "ldpfast supports Linux, macOS, Windows and WebAssembly"
 #elif defined(_WIN64) && (!defined(__clang__) || !defined(__x86_64__))
 #error "on Windows, ldpfast needs Clang and x86-64 (GCC does not align the stack for AVX there)"
-#elif !defined(__LP64__) && !defined(_WIN64)
-#error "ldpfast needs a 64-bit machine"
+#elif !defined(__LP64__) && !defined(_WIN64) && !defined(__wasm__)
+#error "ldpfast needs a 64-bit machine, or WebAssembly, whose words have 64 bits"
 #endif
 #endif
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

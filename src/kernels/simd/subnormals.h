@@ -12,6 +12,10 @@
 #define LDP_FLUSH_SUBNORMALS 0x8040u /* results, operands */
 LDP_INLINE uint64_t float_mode(void) { return _mm_getcsr(); }
 LDP_INLINE void set_float_mode(uint64_t mode) { _mm_setcsr((unsigned)mode); }
+#elif defined(__wasm__) /* has no such mode, so nothing is claimed about the time of subnormal records */
+#define LDP_FLUSH_SUBNORMALS 0u
+LDP_INLINE uint64_t float_mode(void) { return 0; }
+LDP_INLINE void set_float_mode(uint64_t mode) { (void)mode; }
 #else
 #define LDP_FLUSH_SUBNORMALS (1u << 24) /* both */
 LDP_INLINE uint64_t float_mode(void)

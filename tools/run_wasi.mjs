@@ -1,0 +1,8 @@
+// Run a program that was compiled for WebAssembly with WASI: node run_wasi.mjs PROGRAM [ARGUMENT ...]
+import { readFile } from "node:fs/promises";
+import { WASI } from "node:wasi";
+
+const [program, ...rest] = process.argv.slice(2);
+const wasi = new WASI({ version: "preview1", args: [program, ...rest], env: {} });
+const module = await WebAssembly.compile(await readFile(program));
+process.exitCode = wasi.start(await WebAssembly.instantiate(module, wasi.getImportObject()));
