@@ -344,13 +344,14 @@ def numbers(name: str, values: ArrayLike, *, infinite: bool = False) -> NDArray[
     return result
 
 
-def weights(values: ArrayLike, n: int) -> NDArray[np.float64]:
+def weights(values: ArrayLike, n: int, name: str = "weights") -> NDArray[np.float64]:
     """Return weights of n people, divided by their mean, if they are >= 0 with a positive sum."""
-    given = numbers("weights", array("weights", values))
+    given = numbers(name, array(name, values))
     if given.shape != (n,):
-        raise ValueError(f"weights must have shape ({n},), one for each person, got shape {given.shape}")
+        raise ValueError(f"{name} must have shape ({n},), one for each person, got shape {given.shape}")
     if (given < 0).any() or not given.any():
-        raise ValueError(f"weights must be >= 0 with a positive sum, got {given.min():g}")
+        found = f"{given.min():g}" if given.any() else "only zeros"
+        raise ValueError(f"{name} must be >= 0 with a positive sum, got {found}")
     given = given / given.max()
     return np.asarray(given / given.mean())
 

@@ -19,6 +19,7 @@ from ._maximum import maximum
 from ._rows import Rows
 
 base = optional("sklearn.base", "sklearn")
+multiclass = optional("sklearn.utils.multiclass", "sklearn")
 validation = optional("sklearn.utils.validation", "sklearn")
 
 
@@ -89,15 +90,15 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
         self.C = C
         self.fit_intercept = fit_intercept
 
-    def fit(self, X: Any, reports: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
         """Fit the model.
 
         Parameters
         ----------
         X : array_like of shape (n, features), or data frame
             Features, which are known and not randomized.
-        reports : array_like, shape (n,)
-            Randomized labels: codes, or the texts of `Design.answers`.
+        y : array_like, shape (n,)
+            Reports, that is, randomized labels: codes, or the texts of `Design.answers`.
         sample_weight : array_like of float, shape (n,), optional
             Weights >= 0 of the rows.
 
@@ -108,24 +109,25 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
         Raises
         ------
         TypeError, ValueError
-            If the arguments are not as above.
+            If the arguments are not as above, or all reports are equal and so tell nothing about the others.
         RuntimeError
             If the search does not converge, for instance because features have very different sizes.
         """
-        require_one_index({"X": X, "reports": reports, "sample_weight": sample_weight})
+        require_one_index({"X": X, "y": y, "sample_weight": sample_weight})
         fresh = copy(self)  # so that a failure changes nothing
         strength = _check.positive("C", self.C)
         answers = AnswerDesign(self.design)
-        rows = fresh._rows(X, reset=True)
+        rows, reports = fresh._rows_with_reports(X, y, reset=True)
+        if sample_weight is not None:
+            _check.weights(sample_weight, len(rows), "sample_weight")
         likelihood = answers.likelihood(rows, reports, sample_weight)
         classes, columns = likelihood.shape
         # The sum of the squares for all classes, where their coefficients are centered; for two classes scikit-learn has one
         # vector of coefficients only.
         between = np.eye(1) if classes == 1 else np.eye(classes) - 1 / (classes + 1)
         inside = np.diag(np.r_[[0.0] * rows.intercept, np.ones(columns - rows.intercept)])
-        unit = (
-            1.0 if sample_weight is None else float(np.asarray(sample_weight, np.float64).mean())
-        )  # the likelihood has weights with mean 1
+        # The likelihood has weights with mean 1.
+        unit = 1.0 if sample_weight is None else float(np.asarray(sample_weight, np.float64).mean())
         penalized = replace(likelihood, ridge=np.kron(between, inside) / (strength * unit))
         # All people have the same shares at the start, so that its information takes hardly any time. Gradients lead near the
         # maximum, where one matrix of second derivatives shows that it is one.
@@ -138,9 +140,13 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
             reached, is_near = ascend(penalized, start, information)
             found = maximum(penalized, reached, is_near=is_near)
         if found is None:
+            if len(np.unique(likelihood.codes[likelihood.weights_of(slice(None)) > 0])) == 1:
+                raise ValueError(
+                    "y must have reports of more than one class, got one class: the likelihood has no maximum"
+                )
             raise RuntimeError(
-                "the search for the maximum did not converge: scale the features, or choose a smaller C; if all reports are of "
-                "one class, there are too few of the others"
+                "the search for the maximum did not converge: scale the features, or choose a smaller C; if nearly all reports "
+                "are of one class, there are too few of the others"
             )
         whole = found[0] if classes == 1 else np.vstack([np.zeros(columns), found[0]])
         if classes > 1:
@@ -170,12 +176,12 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
         chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
-    def score(self, X: Any, reports: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
         """Estimate the accuracy for the true labels from randomized ones, as for a part of the data that `fit` did not see.
 
         Parameters
         ----------
-        X, reports, sample_weight
+        X, y, sample_weight
             As for `fit`.
 
         Returns
@@ -189,11 +195,23 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
         TypeError, ValueError
             As for `fit`.
         """
-        require_one_index({"X": X, "reports": reports, "sample_weight": sample_weight})
+        require_one_index({"X": X, "y": y, "sample_weight": sample_weight})
         chosen = self.predict_proba(X).argmax(axis=1)
-        likelihood = self._answers.likelihood(self._rows(X, reset=False), reports, sample_weight)
+        likelihood = self._answers.likelihood(*self._rows_with_reports(X, y, reset=False), sample_weight)
         hits = self._answers.decoding[likelihood.codes, chosen]
         return float(np.average(hits, weights=likelihood.weights))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = len(AnswerDesign(self.design).categories) > 2
+        return tags
+
+    def _rows_with_reports(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Rows, AnyArray]:  # noqa: N803
+        """Return features and reports that scikit-learn has checked; the design checks the codes."""
+        x, reports = validation.validate_data(self, X, y, reset=reset, dtype=[np.float64, np.float32])
+        if reports.dtype.kind == "f":
+            multiclass.check_classification_targets(reports)
+        return Rows.of(x, _check.flag("fit_intercept", self.fit_intercept)), reports
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:  # noqa: N803
         """Return features that scikit-learn has checked."""

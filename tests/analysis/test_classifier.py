@@ -134,7 +134,7 @@ def test_a_search_that_fails_says_so():
         ({"C": 0}, [0, 1], "C must be"),
         ({"fit_intercept": 2}, [0, 1], "fit_intercept must be"),
         ({}, [0, 2], "reports must be"),
-        ({}, [0, 1, 1], "reports must have one entry for each row"),
+        ({}, [0, 1, 1], "inconsistent numbers of samples"),
     ],
 )
 def test_bad_input(options, labels, message):
