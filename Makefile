@@ -86,7 +86,7 @@ fuzz: $(VENV)/.fuzz ## search for inputs that break a reader of bytes, guided by
 bits: ## the kernels give the same bits on every instruction set and on ARM64 (cross compiler, user-mode emulation)
 	$(PYTHON) tools/equal_bits.py
 
-ports: $(VENV)/.clients ## the kernels compiled for musl, Windows and macOS; the same bits where such programs can run
+ports: $(VENV)/.clients ## the kernels compiled for musl, Windows, macOS and WebAssembly; the same bits where such programs can run
 	$(PY) tools/equal_bits.py --zig
 
 taint: $(VENV)/.test ## no branch and no address depends on a record or a private coin, where this is claimed (Valgrind)

@@ -39,6 +39,7 @@ def check_versions() -> str:
     (version,) = re.findall(r'__version__ = "(.*)"', (ROOT / "ldpfast" / "_version.py").read_text())
     found = {
         "CITATION.cff": re.findall(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE),
+        ".zenodo.json": [json.loads((ROOT / ".zenodo.json").read_text())["version"]],
         "recipe/recipe.yaml": re.findall(r'version: "(.*)"', (ROOT / "recipe" / "recipe.yaml").read_text()),
         "clients/js/package.json": [json.loads((ROOT / "clients" / "js" / "package.json").read_text())["version"]],
         "CHANGELOG.md": re.findall(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[:1],
