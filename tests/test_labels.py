@@ -214,9 +214,9 @@ def regressions() -> dict[str, Any]:
         ),
         "LabelClassifier.fit": (
             analysis.LabelClassifier(WARNER).fit,
-            {"X": X, "reports": CODES, "sample_weight": VALUES},
+            {"X": X, "y": CODES, "sample_weight": VALUES},
         ),
-        "LabelClassifier.score": (classifier.score, {"X": X, "reports": CODES, "sample_weight": VALUES}),
+        "LabelClassifier.score": (classifier.score, {"X": X, "y": CODES, "sample_weight": VALUES}),
         "LinearRegression.fit": (estimation.LinearRegression(**scaled).fit, {"X": X, "y": VALUES}),
         "LinearRegression.partial_fit": (estimation.LinearRegression(**scaled).partial_fit, {"X": X, "y": VALUES}),
         "LinearRegression.score": (linear.score, {"X": X, "y": VALUES, "sample_weight": VALUES}),
