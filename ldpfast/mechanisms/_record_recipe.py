@@ -276,7 +276,14 @@ class RecordRecipe(Recipe):
         return sum(_threads.parallel_map(lambda a, b: missing(records[a:b]), len(records), 1, records.size // 8))
 
     def _reports(
-        self, records: AnyArray, single: bool, rng: RNGLike, out: AnyArray | None, clip: bool, *, warn_missing: bool = False
+        self,
+        records: AnyArray,
+        single: bool,
+        rng: RNGLike,
+        out: AnyArray | None,
+        clip: bool,
+        *,
+        warn_missing: bool = False,
     ) -> AnyArray:
         """Return the reports of results of ``domain.records``."""
         n = len(records)
@@ -418,7 +425,9 @@ class RecordRecipe(Recipe):
             if check_first:
                 self._check_piece(converted, records)
             stream = open_stream(rng)
-            return piece(converted, stream, self.first_block + stream.take(self.blocks(len(records))), out) and self.checks
+            return (
+                piece(converted, stream, self.first_block + stream.take(self.blocks(len(records))), out) and self.checks
+            )
         if check_first:
             self._check(records)
         stream, step = open_stream(rng), self.piece_rows(records)
@@ -500,7 +509,12 @@ class RecordRecipe(Recipe):
             raise domain.invalid_error(records, can_clip=True)
 
     def collect_block(
-        self, converted: AnyArray, stream: Stream, block: int, state: AnyArray, check: Callable[[AnyArray], object] | None
+        self,
+        converted: AnyArray,
+        stream: Stream,
+        block: int,
+        state: AnyArray,
+        check: Callable[[AnyArray], object] | None,
     ) -> bool:
         """Privatize results of ``domain.convert``, starting at block number `block`, and add the reports to `state`.
 
@@ -512,7 +526,10 @@ class RecordRecipe(Recipe):
         if check is not None and not self.checks:
             check(converted)
         clip = check is None or self.always_clip
-        valid = self.kernel.run(stream, self.first_block + block, self.prepared(converted, clip), state, clip) and self.checks
+        valid = (
+            self.kernel.run(stream, self.first_block + block, self.prepared(converted, clip), state, clip)
+            and self.checks
+        )
         if check is not None and self.checks and not valid:
             check(converted)
         return valid
