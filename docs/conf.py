@@ -6,7 +6,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
+from other_projects import ALIASES
+from other_projects import intersphinx_mapping as mapping_of_other_projects
 from public_names import RESULTS, public_names
+from source_links import REPOSITORY, linkcode_resolve  # noqa: F401 (read by Sphinx)
 
 import ldpfast
 
@@ -18,16 +21,21 @@ extensions = [
     "client_page",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.linkcode",
     "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "breakable_names",
     "docstrings",
+    "llms_txt",
     "name_links",
     "repository_links",
     "search_words",
+    "source_links",
 ]
 exclude_patterns = ["_extensions", "_static", "_templates", "figures", "examples", "gallery/*.ipynb"]
 templates_path = ["_templates"]
@@ -45,6 +53,15 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_attributes_as_param_list = True
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = ALIASES
+numpydoc_xref_ignore = "all"  # but the aliases
+intersphinx_mapping = mapping_of_other_projects()
+
+# Code, and not what it prints; a line of an example in a docstring without its prompt, and without what it prints.
+copybutton_selector = "div[class*=highlight-]:not(.highlight-text):not(.highlight-none) > div.highlight > pre"
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
@@ -66,6 +83,10 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
+html_context = {
+    "edit_page_url_template": f"{REPOSITORY}/edit/main/{{{{ edit_path }}}}{{# file_name #}}",
+    "edit_page_provider_name": "GitHub",
+}
 html_theme = "pydata_sphinx_theme"
 html_title = "ldpfast"
 mathjax_path = "tex-svg.js"
@@ -88,10 +109,12 @@ html_theme_options = {
     },
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
-    "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "navbar_end": ["version-switcher", "theme-switcher"],
+    "switcher": {"json_url": "_static/versions.json", "version_match": version},
+    "secondary_sidebar_items": {"**": ["page-toc", "edit-this-page"], "index": []},
+    "use_edit_page_button": True,
     "footer_start": ["copyright"],
-    "footer_end": [],
+    "footer_end": ["version-switcher"],
     "show_prev_next": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from docutils import nodes
+from other_projects import NAMES as OTHER_NAMES
 from public_names import RESULTS, public_names
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -39,6 +40,8 @@ for result in (name for names in RESULTS.values() for name in names):
 
 def full_name(written: str, page: str) -> str | None:
     """Return the full name of a public name as it is written on a page; None for other words and ambiguous names."""
+    if written in OTHER_NAMES:
+        return written
     if f"ldpfast.{written}" in NAMES:
         return f"ldpfast.{written}"
     room, _, name = written.rpartition(".")

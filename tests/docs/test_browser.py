@@ -74,6 +74,9 @@ FIRST = {
     "deduplicate": "server.html",
     "key rotation": "faq.html",
     "longitudinal": "panels.html",
+    "telemetry": "telemetry.html",
+    "common mistakes": "pitfalls.html",
+    "how it works": "how_it_works.html",
     "federated learning": "federated.html",
     "survey": "survey.html",
     "regression": "regression.html",
@@ -191,6 +194,19 @@ def test_tables_and_wide_pictures_scroll_by_themselves_on_a_phone(site, browser,
     }"""
     names = ["index.html", "choosing.html", "guide.html", "survey.html", "reference/index.html"]
     assert pages_with_faults(browser, tmp_path, site, names, fault) == []
+
+
+def test_code_can_be_copied_and_the_version_is_named(site, browser, tmp_path):
+    """One button for each block of code and none for what it prints; the button for versions has the list of the site."""
+    fault = """async page => {
+      const all = name => [...page.document.querySelectorAll(name)];
+      const versions = () => all(".version-switcher__menu a").length;
+      for (let i = 0; i < 100 && !versions(); i++) await new Promise(resolve => page.setTimeout(resolve, 20));
+      const code = all(".highlight-python pre, .highlight-sh pre").length;
+      return Math.abs(all("button.copybtn").length - code) + all(".highlight-text button").length + (code < 2) + !versions();
+    }"""
+    names = ["how_it_works.html", "index.html", "panels.html"]
+    assert pages_with_faults(browser, tmp_path, site, names, fault, LAPTOP) == []
 
 
 @pytest.mark.parametrize("width", [PHONE, LAPTOP])

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import posixpath
+import json
 import re
+import tomllib
 from pathlib import Path
-from urllib.parse import unquote
 
 import pytest
 
+import ldpfast
 from ldpfast import central
 
 from ..support.public import MODULES, RESULTS, names_with_results
+from ..support.site import resolve
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 NAMES = [(module, name) for module in MODULES for name in names_with_results(module)]
-
-
-def resolve(page: str, link: str) -> tuple[str, str]:
-    """Return the path and the anchor of a relative link."""
-    target, _, anchor = link.partition("#")
-    target = unquote(target.partition("?")[0])
-    path = posixpath.normpath(posixpath.join(posixpath.dirname(page), target)) if target else page
-    return path, unquote(anchor)
 
 
 def is_external(link: str) -> bool:
@@ -129,3 +124,80 @@ def test_thumbnails_of_the_gallery_are_pictures(site, pages):
     assert min(path.stat().st_size for path in thumbnails) > 3000
     shown = [Path(str(image["src"])).name for image in pages["gallery/index.html"].images]
     assert [path.name for path in thumbnails] == sorted(name for name in shown if name.startswith("sphx_glr_"))
+
+
+def test_code_has_buttons_that_copy_it_and_what_it_prints_has_none(site):
+    """The selector of the script finds the blocks of code of a page."""
+    script = (site / "_static/copybutton.js").read_text()
+    assert "div[class*=highlight-]:not(.highlight-text):not(.highlight-none) > div.highlight > pre" in script
+    text = (site / "how_it_works.html").read_text()
+    assert "_static/copybutton.js" in text
+    assert '<div class="highlight-python notranslate"><div class="highlight"><pre>' in text
+    assert '<div class="highlight-text notranslate"><div class="highlight"><pre>' in text
+
+
+def test_pages_link_to_their_source(site, pages):
+    """A page that the build makes has no such link, and each link is to a file of the repository."""
+    edit = "https://github.com/ldpfast/ldpfast/edit/main/"
+    sources = {
+        name: [link.removeprefix(edit) for link in page.links if link.startswith(edit)] for name, page in pages.items()
+    }
+    assert sources["survey.html"] == ["docs/survey.md"]
+    assert sources["changelog.html"] == ["CHANGELOG.md"]
+    assert sources["gallery/surveys/plot_panel.html"] == ["docs/examples/surveys/plot_panel.py"]
+    assert {name for name in pages if name.startswith("reference/generated/") and sources[name]} == set()
+    paths = {path for paths in sources.values() for path in paths}
+    assert len(paths) > 100
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
+def test_public_names_link_to_their_lines(pages):
+    """The lines at the address define the name."""
+    start = f"https://github.com/ldpfast/ldpfast/blob/v{ldpfast.__version__}/"
+    for module, name in (("mechanisms", "LinfBall"), ("privacy", "compose"), ("survey", "Survey"), ("central", "mean")):
+        links = pages[f"reference/generated/ldpfast.{module}.{name}.html"].links
+        path, _, lines = next(link for link in links if link.startswith(start)).removeprefix(start).partition("#L")
+        first, last = (int(number) for number in lines.split("-L"))
+        source = (ROOT / path).read_text().splitlines()[first - 1 : last]
+        assert any(re.match(rf"(class|def) {name}\b", line) for line in source)
+
+
+def test_types_of_parameters_link_to_numpy_and_pandas(pages):
+    """From a list of names that is a part of the repository, since the site is built without a network."""
+    links = [link.partition("#")[0] for page in pages.values() for link in page.links]
+    assert links.count("https://numpy.org/doc/stable/glossary.html") > 500
+    assert links.count("https://numpy.org/doc/stable/reference/random/generator.html") > 100
+    assert "https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.html" in links
+    assert any(link.startswith("https://docs.scipy.org/doc/scipy/reference/") for link in links)
+
+
+def test_the_list_of_versions_has_this_one(site):
+    """The button for versions reads it from the site itself. The newest version is the first one, and is marked."""
+    versions = json.loads((site / "_static/versions.json").read_text())
+    assert versions[0]["version"] == ldpfast.__version__
+    assert [entry["version"] for entry in versions if entry.get("preferred")] == [ldpfast.__version__]
+    assert {entry["url"] for entry in versions} <= {
+        "https://ldpfast.github.io/",
+        *(f"https://ldpfast.github.io/{entry['version']}/" for entry in versions),
+    }
+    assert "theme_switcher_json_url = '_static/versions.json'" in (site / "survey.html").read_text()
+
+
+def test_llms_txt_lists_the_pages(site, pages):
+    """In the form of llmstxt.org: a title, a quotation, and sections with links that have targets."""
+    text = (site / "llms.txt").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert text.startswith(f"# ldpfast\n\n> {project['description']}\n\n")
+    listed = re.findall(r"^- \[[^\]]+\]\(([^)]+)\)(?:: \S.*)?$", text, re.MULTILINE)
+    assert len(listed) == len(set(listed)) == sum(line.startswith("- ") for line in text.splitlines())
+    assert [path for path in listed if not (site / path).is_file()] == []
+    guides = {f"docs/{path.relative_to(DOCS)}" for path in DOCS.glob("*.md") if path.stem != "index"}
+    assert {f"docs/{Path(path).stem}.md" for path in listed if "/" not in path} == guides
+    assert (site / "survey.md").read_text() == (DOCS / "survey.md").read_text()
+
+
+def test_the_front_page_has_a_picture_of_accuracy_and_one_of_speed(pages):
+    pictures = [Path(str(image["src"])).name for image in pages["index.html"].images]
+    assert {"accuracy.png", "benchmarks.png"} <= set(pictures)
+    front = pages["index.html"].sections[""]
+    assert front.index("Who it is for") < front.index("Teams that collect telemetry") < front.index("Installation")

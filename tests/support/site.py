@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -11,11 +12,12 @@ from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote
 
 
 @dataclass
 class Page(HTMLParser):
-    """Anchors, links and loaded files of an HTML page."""
+    """Anchors, links, loaded files and text of an HTML page."""
 
     anchors: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
@@ -23,23 +25,55 @@ class Page(HTMLParser):
     images: list[dict[str, str | None]] = field(default_factory=list)
     titles: int = 0
     classes: set[str] = field(default_factory=set)
+    texts_of_links: list[tuple[str, str]] = field(default_factory=list)
+    sections: dict[str, str] = field(
+        default_factory=dict
+    )  # text by anchor, with the sections inside; "" is the whole page
 
     def __post_init__(self) -> None:
         super().__init__()
+        self._open_sections: list[list[str]] = [[""]]
+        self._link: str | None = None
+
+    def handle_data(self, data: str) -> None:
+        for anchor in (anchor for anchors in self._open_sections for anchor in anchors):
+            self.sections[anchor] = self.sections.get(anchor, "") + data
+        if self._link is not None:
+            self.texts_of_links[-1] = (self._link, self.texts_of_links[-1][1] + data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "section":
+            self._open_sections.pop()
+        if tag == "a":
+            self._link = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
         self.anchors |= {value for name in ("id", "name") if (value := values.get(name))}
         self.classes |= set((values.get("class") or "").split())
         self.titles += tag == "h1"
+        if tag == "section":
+            self._open_sections.append([])
+        if tag in ("section", "span") and values.get("id") and len(self._open_sections) > 1:
+            self._open_sections[-1].append(str(values["id"]))
         if tag == "a" and values.get("href"):
-            self.links.append(str(values["href"]))
+            self._link = str(values["href"])
+            self.links.append(self._link)
+            self.texts_of_links.append((self._link, ""))
         if tag == "link" and values.get("rel") != "search" and values.get("href"):
             self.loaded.append(str(values["href"]))
         if tag in ("script", "img", "iframe", "source", "video", "embed") and values.get("src"):
             self.loaded.append(str(values["src"]))
         if tag == "img":
             self.images.append(values)
+
+
+def resolve(page: str, link: str) -> tuple[str, str]:
+    """Return the path and the anchor of a relative link."""
+    target, _, anchor = link.partition("#")
+    target = unquote(target.partition("?")[0])
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(page), target)) if target else page
+    return path, unquote(anchor)
 
 
 def read_pages(site: Path) -> dict[str, Page]:
