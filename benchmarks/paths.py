@@ -59,6 +59,17 @@ def estimate_groups() -> tuple[Callable[[], Any], int]:
     return lambda: counts.estimate().table(simultaneous=True), questions * groups
 
 
+def _clipped(mechanism: Any, shape: tuple[int, ...], clip: bool) -> Callable[[], tuple[Callable[[], Any], int]]:
+    """Return the row of valid records in single precision, with or without ``clip=True``."""
+
+    def make() -> tuple[Callable[[], Any], int]:
+        x = np.random.Generator(np.random.SFC64(4)).random(shape, np.float32) / shape[-1] ** 0.5
+        out = mechanism.privatize(x)
+        return lambda: mechanism.privatize(x, clip=clip, out=out), x.size
+
+    return make
+
+
 def _client(questions: int, **keys: Any) -> Callable[[], tuple[Callable[[], Any], int]]:
     """Return the row of a client that answers a survey of some questions a thousand times."""
 
@@ -76,6 +87,15 @@ ROWS: dict[str, Callable[[], tuple[Callable[[], Any], int]]] = {
     "`run`, 10 questions, 10^6 people": run_a_survey,
     "`collect`, the same by 10,000 groups": run_with_groups,
     "`estimate` and its table, 100 questions, 50 groups, simultaneous limits": estimate_groups,
+    **{
+        f"`{name}.privatize(clip={clip})`": _clipped(mechanism, shape, clip)
+        for name, mechanism, shape in (
+            ("SignBit(0, 1)", ldp.SignBit(0, 1, 1.0), (SIZE,)),
+            ("LinfBall(100)", ldp.LinfBall(100, 1.0), (SIZE // 100, 100)),
+            ("L2Ball(100)", ldp.L2Ball(100, 1.0), (SIZE // 100, 100)),
+        )
+        for clip in (False, True)
+    },
     "`client().report`, 3 questions": _client(3),
     "`client().report`, 12 questions": _client(12),
     "`client(secret, person).report`, 3 questions": _client(3, secret=SECRET, person=7),
@@ -105,6 +125,6 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         measure(sys.argv[1])
     else:
-        print("| task | time | per person, answer or report | memory |\n| --- | --- | --- | --- |", flush=True)
+        print("| task | time | per person, number, answer or report | memory |\n| --- | --- | --- | --- |", flush=True)
         for row in ROWS:
             subprocess.run([sys.executable, "-m", "benchmarks.paths", row], check=True)
