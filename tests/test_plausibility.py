@@ -10,9 +10,18 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast.estimation import Frequencies
-from ldpfast.mechanisms import DistributionResponse, SketchResponse, TreeResponse, ViewResponse
+from ldpfast.mechanisms import (
+    DistributionResponse,
+    Gradient,
+    SetCube,
+    SetSelection,
+    SketchResponse,
+    TreeResponse,
+    ViewResponse,
+    WholeSets,
+)
 from ldpfast.reports import recipe_of
-from ldpfast.survey import Choice, Number, Survey, Text, YesNo
+from ldpfast.survey import Choice, Number, Several, Survey, Text, YesNo
 
 from .support.cases import each
 from .support.statistics import ALPHA
@@ -71,6 +80,11 @@ SMALL = {
     "levels": TreeResponse(16, 1.0),
     "signs": ldp.LinfBall(6, 1.0),
     "signs, thin": ldp.LinfBall(6, 1.0, ties="thin"),
+    "sampled signs": ldp.SampledCube(5, 4.0, sampled=3),
+    "sampled signs, few agreements": ldp.SampledCube(5, 0.1, sampled=5, threshold=4),
+    "options, signs": SetCube(4, 3, 1.0),
+    "options, sets": SetSelection(6, 2, 1.0, optional=True),
+    "options, codes": WholeSets(3, 2, 2.0),
 }
 
 
@@ -92,6 +106,59 @@ def test_the_largest_probability_of_a_set_is_that_of_its_coin():
     assert p == pytest.approx(mechanism.debiasing.probabilities[0] / 5, rel=1e-12)
     assert stats.binom.cdf(counts.max(), 40_000, p) > ALPHA
     assert stats.binom.sf(counts.max() - 1, 40_000, p) > ALPHA
+
+
+def test_directions_in_a_cap_have_no_orthant_with_a_larger_probability():
+    """The cap about a diagonal is in one orthant nearly always, and its density is the largest one."""
+    mechanism = ldp.PrivUnit(3, 6.0)
+    reports = mechanism.privatize(np.full((40_000, 3), 1 / 3**0.5), rng=1)
+    largest = recipe_of(mechanism).law.largest_probability()
+    share = np.mean((reports > 0).all(axis=1))
+    assert 0.9 < share <= largest
+    assert recipe_of(ldp.PrivUnit(100, 4.0)).entropy > 90
+    assert recipe_of(ldp.PrivUnit(1, 4.0)).entropy < 0.03
+
+
+@each(
+    "question, entropy",
+    [
+        (ldp.UnaryEncoding(10_000, 1.0), 1000),
+        (ldp.SubsetSelection(10_000, 1.0), 1000),
+        (ldp.SampledCube(4000, 1.0, sampled=4000), 1000),
+        (ldp.LinfBall(1, 1.0), 0),
+    ],
+)
+def test_the_entropy_is_a_finite_bound_where_probabilities_are_below_all_doubles(question, entropy):
+    found = recipe_of(question).entropy
+    assert (found, np.signbit(found)) == (entropy, False)
+
+
+GRADIENT = Gradient("logistic", np.zeros(60), 1.0, norm="linf")
+COPIED = {
+    "sampled signs": (ldp.SampledCube(300, 1.0, sampled=40), np.zeros((500, 300))),
+    "directions in a cap": (ldp.PrivUnit(100, 2.0), np.full((500, 100), 0.1)),
+    "gradients": (GRADIENT, np.tile([*np.zeros(60), 1.0], (500, 1))),
+    "signs of options": (SetCube(200, 100, 12.0), np.arange(100_000).reshape(500, 200) % 3 == 0),
+    "options": (SetSelection(300, 3, 1.0), np.arange(150_000).reshape(500, 300) % 300 == 7),
+}
+
+
+@each("name", COPIED)
+def test_one_copy_of_a_long_report_is_found(name):
+    mechanism, records = COPIED[name]
+    reports = mechanism.privatize(records, rng=1)
+    assert mechanism.plausibility(reports).pvalue > 0.01
+    reports[3] = reports[400]
+    found = mechanism.plausibility(reports)
+    assert (found.repeated, found.pvalue < 1e-6) == (1, True)
+
+
+def test_a_copied_message_about_many_options_is_found():
+    survey = Survey({"asked": Several([f"option {i}" for i in range(60)])}, 1.0)
+    table = survey.privatize({"asked": [["option 3"], []] * 200}, rng=1)
+    messages = [survey.message(table.slice(i, 1)) for i in range(20)]
+    assert survey.plausibility(table)["asked"].pvalue > 0.01
+    assert survey.plausibility(messages + messages[:1] * 12)["asked"].pvalue < 1e-6
 
 
 @pytest.mark.claim("The p-values of plausibility hold for every number of reports and every population.", "Estimates")

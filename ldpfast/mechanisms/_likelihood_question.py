@@ -16,6 +16,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Domain
 from ..privacy import ReportLaw, TwoLevel
 from ..reports import Decoding, recipe_of
+from ..results import Kinds
 from ._best_mechanism import for_ball
 from ._draws import PeopleCounts
 from ._l2_ball import L2Ball
@@ -233,6 +234,12 @@ class BallLaw(Law):
 
     def report_laws(self) -> Sequence[ReportLaw] | None:
         return self.ball.report_laws
+
+    def largest_probability(self) -> float:
+        return self.ball.law.largest_probability()
+
+    def kinds_of(self, reports: AnyArray) -> Kinds | None:
+        return self.ball.law.kinds_of(reports)
 
     def worst_variance(self, decoding: Decoding) -> float:
         return self.ball.worst_variance

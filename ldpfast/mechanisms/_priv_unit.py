@@ -226,6 +226,11 @@ class PrivUnitLaw(Law):
         odds = self.inside * (1 - Fraction(self.share)) / ((1 - self.inside) * Fraction(self.share))
         return TwoLevel.of_sets(odds, self.share, 1, self.share)
 
+    def largest_probability(self) -> float:
+        """Return the largest density, relative to a uniform direction, over 2^d: every sign of such a direction is fair."""
+        density = max(float(self.inside) / self.share, float(1 - self.inside) / (1 - self.share))
+        return min(1.0, density * 2.0 ** -min(self.dim, 1000))
+
     def worst_variance(self, decoding: Decoding) -> float:
         return _worst_moment(self.dim, self.scale, self.radius)
 

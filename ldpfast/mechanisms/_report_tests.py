@@ -14,6 +14,8 @@ from ..reports import CountFormat, Decoding, Format
 from ..results import AnyDebiasing, Binomial, Debiasing, Plausibility, TestResult, WithGaps, repeat_test, tail_test
 from ._law import Law
 
+LEAST = 2.0**-1000  # probability below which products of probabilities can be 0 in double precision
+
 
 class Tested(Protocol):
     """What the tests use of a recipe."""
@@ -68,7 +70,7 @@ def entropy_of(recipe: Tested) -> float:
     """Return the smallest entropy of a report in bits: no report has a larger probability than 2^-entropy."""
     channel = _channel(recipe)
     largest = recipe.law.largest_probability() if channel is None else float(channel.max())
-    return max(math.log2(1 / largest) if largest > 0 else math.inf, float(recipe.report.seed_bits))
+    return max(-math.log2(max(largest, LEAST)), float(recipe.report.seed_bits)) + 0.0  # not -0
 
 
 def equal_reports(packed: NDArray[np.uint8]) -> NDArray[np.intp]:

@@ -233,6 +233,11 @@ class SampledCubeLaw(Law):
         binary = _coins.BinaryCoin(coin.heads, coin.bits, coin.epsilon_realized)
         return cls(dim, sampled, threshold, radius, scale, binary, coin.size)
 
+    def largest_probability(self) -> float:
+        inside, outside = self.weights
+        whole = self.patterns * inside + ((1 << self.sampled) - self.patterns) * outside
+        return float(Fraction(max(inside, outside), whole * math.comb(self.dim, self.sampled)))
+
     def kinds_of(self, reports: AnyArray) -> Kinds | None:
         """Return how many reports have each coordinate; a report has each one with the same probability."""
         if self.sampled == self.dim:

@@ -180,6 +180,9 @@ class SetCubeLaw(SetsLaw):
     def variance(self, decoding: Decoding, records: AnyArray) -> Floats:
         return self.cube.variance(decoding, self._vertices(records))[:, : self.domain.k]
 
+    def largest_probability(self) -> float:
+        return self.cube.largest_probability()
+
     def worst_variance(self, decoding: Decoding) -> float:
         return self.cube.worst_variance(decoding)
 

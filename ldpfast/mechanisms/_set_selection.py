@@ -362,6 +362,9 @@ class SetSelectionLaw(SetsLaw):
             value, step = among_answers(value, step, share[-1])
         return value, step @ covariance @ step.T / n
 
+    def largest_probability(self) -> float:
+        return float(max(self.coin.inside, self.coin.outside))
+
     def two_level(self) -> TwoLevel:
         design, coin = self.design, self.coin
         return TwoLevel.of_sets(coin.inside / coin.outside, design.inside, design.outputs, design.difference())

@@ -238,6 +238,9 @@ class WholeSetsLaw(SetsLaw):
         rows = self.response.rows()
         return None if rows is None else [rows[code] for code in self.symbols(np.array(list(self.records())))]
 
+    def largest_probability(self) -> float:
+        return self.response.largest_probability()
+
     def two_level(self) -> TwoLevel:
         return self.response.two_level()
 

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ldpfast.server import create_app
-from ldpfast.survey import Choice, Survey, YesNo
+from ldpfast.survey import Choice, Mean, Survey, YesNo
 
 from ..support.internals.server import access, withdrawal
 from ..support.server import LINES, READ, READER, body_of, postgres, postgres_programs
@@ -118,3 +118,14 @@ def test_reports_without_copies_are_not_logged(tmp_path, caplog):
 def test_repeats_need_a_token_for_reading(tmp_path):
     with served(f"sqlite:///{tmp_path}/reports.db", SHORT) as client:
         assert client.get("/repeats").status_code == 401
+
+
+def test_messages_that_are_nearly_certain_have_no_entropy(tmp_path):
+    """The digests have 64 bits, which is no reason to expect different messages."""
+    survey = Survey({"income": Mean(0, 1, optional=True)}, 44.0)
+    client = survey.client()
+    with served(f"sqlite:///{tmp_path}/reports.db", survey) as served_:
+        post(served_, [client.report({"income": 1.0}) for _ in range(30)])
+        found = repeats_of(served_)
+    assert (found["n"], found["pvalue"]) == (30, 1)
+    assert str(found["entropy"]) == "0.0"
