@@ -58,7 +58,8 @@ class Repeats:
         digests = digests[digests != np.frombuffer(WITHDRAWN, digests.dtype)]
         counts = np.unique(digests, return_counts=True)[1]
         least = min(recipe_of(survey).entropy for survey in surveys)
-        entropy = max(0.0, -math.log2(2**-least + 2 ** (-8 * DIGEST_BYTES)))  # different messages can have equal digests
+        # Different messages can have equal digests.
+        entropy = max(0.0, -math.log2(2**-least + 2 ** (-8 * DIGEST_BYTES)))
         test = repeat_test(counts, entropy)
         most = int(counts.max(initial=0))
         return cls(len(digests), len(digests) - len(counts), most, entropy, float(test.pvalue))

@@ -355,6 +355,18 @@ def test_ratios_have_no_limits_where_liars_decide_who_answered():
     np.testing.assert_array_equal(answer.interval(liars=0), answer.interval())
 
 
+@each(
+    "part", [lambda pairs: pairs["a", "b"], lambda pairs: pairs["a", "b"].margin("a"), lambda pairs: pairs.shares["a"]]
+)
+def test_parts_of_tables_of_pairs_say_that_all_tables_have_limits_with_liars(part):
+    survey, records = pairs_of("flags")
+    pairs = survey.run(records, rng=1)["asked"]
+    assert np.isfinite(pairs.largest_shift(0.01)).all()
+    for call in (part(pairs).largest_shift, lambda share: part(pairs).interval(liars=share)):
+        with pytest.raises(ValueError, match="for all tables of a Pairs together, not for a part of them"):
+            call(0.01)
+
+
 @each("question, records", [(Number(0, 10), NUMBERS)])
 def test_other_questions_say_which_ones_have_limits_with_liars(question, records):
     answer = Survey({"asked": question}, 4.0).run({"asked": records}, rng=1)["asked"]
