@@ -1,4 +1,7 @@
-"""The recipe of mechanisms and problems: one record per person becomes one report, which is counted, piece by piece."""
+"""The recipe of mechanisms and problems: one record per person becomes one report, which is counted, piece by piece.
+
+One class; its methods are the steps of a piece of records: of one person, an array or a stream, with and without personal keys.
+"""
 
 from __future__ import annotations
 
@@ -266,7 +269,7 @@ class RecordRecipe(Recipe):
         if is_personal(rng):
             require_one_index({"x": x, "persons": rng.given})
         records, single = self.domain.records(x)
-        return self._reports(records, single, rng, out, clip, warn_missing=clip)
+        return self._reports(records, single, rng, out, clip, warn=clip)
 
     def _missing_vectors(self, records: AnyArray) -> int:
         """Return how many vectors have NaN: a gradient with NaN is a fault, which clipping would hide."""
@@ -276,14 +279,7 @@ class RecordRecipe(Recipe):
         return sum(_threads.parallel_map(lambda a, b: missing(records[a:b]), len(records), 1, records.size // 8))
 
     def _reports(
-        self,
-        records: AnyArray,
-        single: bool,
-        rng: RNGLike,
-        out: AnyArray | None,
-        clip: bool,
-        *,
-        warn_missing: bool = False,
+        self, records: AnyArray, single: bool, rng: RNGLike, out: AnyArray | None, clip: bool, *, warn: bool = False
     ) -> AnyArray:
         """Return the reports of results of ``domain.records``."""
         n = len(records)
@@ -301,7 +297,7 @@ class RecordRecipe(Recipe):
             self._of_persons(records, rng.of(self.label.schema, n), reports, clip=clip)
         else:
             complete = self._fill(records, rng, reports, clip=clip, check_first=direct)
-        if warn_missing and not complete:
+        if warn and not complete:
             Clipped(missing=self._missing_vectors(records)).warn(n, "the reports are")
         answer = reports[0] if single else reports
         if out is None or to is None:
@@ -425,9 +421,8 @@ class RecordRecipe(Recipe):
             if check_first:
                 self._check_piece(converted, records)
             stream = open_stream(rng)
-            return (
-                piece(converted, stream, self.first_block + stream.take(self.blocks(len(records))), out) and self.checks
-            )
+            block = self.first_block + stream.take(self.blocks(len(records)))
+            return piece(converted, stream, block, out) and self.checks
         if check_first:
             self._check(records)
         stream, step = open_stream(rng), self.piece_rows(records)
@@ -526,13 +521,10 @@ class RecordRecipe(Recipe):
         if check is not None and not self.checks:
             check(converted)
         clip = check is None or self.always_clip
-        valid = (
-            self.kernel.run(stream, self.first_block + block, self.prepared(converted, clip), state, clip)
-            and self.checks
-        )
+        valid = self.kernel.run(stream, self.first_block + block, self.prepared(converted, clip), state, clip)
         if check is not None and self.checks and not valid:
             check(converted)
-        return valid
+        return valid and self.checks
 
     def run(
         self, records: AnyArray, rng: RNGLike | Stream, new_state: Callable[[], AnyArray], *, clip: bool
