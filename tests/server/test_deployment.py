@@ -366,6 +366,8 @@ def test_only_devices_that_a_verifier_accepts_send_reports(server, short_folder)
                 headers = kind if proof is None else {**kind, "authorization": proof}
                 assert nginx.status("/reports", body_of(reports), **headers) == status
                 assert server.get("/estimates")["n"] == (30 if status == 200 else 0)
+                of_series = nginx.status("/habits/reports", body_of(reports), **headers)  # as with several series
+                assert of_series == (404 if status == 200 else 401)
             assert {proof for proof, _, _ in Verifier.seen} == {None, "Bearer forged-proof", "Bearer proof-of-a-device"}
             assert {length for _, length, _ in Verifier.seen} <= {None, "", "0"}
             assert nginx.status("/survey") == nginx.status("/estimates", authorization=f"Bearer {READ}") == 200
