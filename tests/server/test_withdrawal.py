@@ -86,6 +86,31 @@ def test_one_of_several_equal_messages_is_deleted(tmp_path):
     store.close()
 
 
+def test_reports_to_several_waves_under_one_id_are_all_withdrawn(tmp_path):
+    """A client of one's own can send all its reports under one id. What is least deleted is told."""
+    plan = ServerPlan.of(PANEL, [1, 2], None)
+    first, second = plan.occasions().values()
+    store = Store(plan, f"sqlite:///{tmp_path}/reports.db")
+    for i, fold, expected in ((0, False, Withdrawal.DELETED), (1, True, Withdrawal.COUNTED)):
+        id_ = bytes([i] * 16)
+        reports = {one: one.survey.client(bytes(32), "Ada").report({"smokes": True}) for one in (first, second)}
+        add(store, first, [reports[first]._replace(id=id_)])
+        if fold:
+            store.fold()
+        add(store, second, [reports[second]._replace(id=id_)])
+        assert withdrawal.withdraw(store, id_) is expected
+        assert store.summary().n == ({first.fingerprint: 1} if fold else {})
+        assert withdrawal.withdraw(store, id_) is Withdrawal.BEFORE
+    only_first = Store(ServerPlan.of(PANEL, [1], None), f"sqlite:///{tmp_path}/reports.db")
+    add(store, first, [reports[first]._replace(id=bytes([2] * 16))])
+    assert withdrawal.withdraw(only_first, bytes([2] * 16)) is Withdrawal.DELETED
+    add(store, second, [reports[second]._replace(id=bytes([2] * 16))])
+    assert withdrawal.withdraw(store, bytes([2] * 16)) is Withdrawal.DELETED  # not only in the first wave
+    assert store.summary().n == {first.fingerprint: 1}
+    only_first.close()
+    store.close()
+
+
 def test_an_id_at_an_odd_place_of_the_log_is_none(tmp_path):
     """The log has ids and digests one after the other: the end of one and the start of the next can be an id by chance."""
     plan = ServerPlan.of(SURVEY, None, None)
