@@ -14,7 +14,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from ..survey._calendar import duration_of
-from ._store import Store
+from ._store import FOLDED, Store
 from ._tables import about, batches, marks, surveys
 
 LOG = logging.getLogger("uvicorn.error")
@@ -59,14 +59,18 @@ class MessageAges:
         self._stuck: list[int] = []
 
     def advance(self) -> None:
-        """Fold what has been kept long enough. If that fails, it is logged, and tried again by the next call."""
+        """Fold what has been kept long enough, or a part of that, with which the next call goes on.
+
+        If it fails, it is logged, and tried again by the next call.
+        """
         now = math.floor(self._clock())
         if self._last <= now < self._last + self._interval:
             return
         try:
             last = self._due(now)
-            while last and self._store.fold(last=last):
-                pass
+            while last and (count := self._store.fold(last=last)):
+                if count >= FOLDED:  # reports that wait are stored first, and the next call goes on
+                    return
             self._warn_about_stuck(last)
             self._last, self._failure = now, ""
         except Exception as error:  # reports are stored all the same

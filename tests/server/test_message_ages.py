@@ -158,6 +158,25 @@ def test_a_failure_is_logged_once_and_what_is_old_is_folded_later(tmp_path, capl
     store.close()
 
 
+def test_reports_that_wait_are_stored_while_many_old_messages_are_folded(tmp_path, monkeypatch):
+    """After a long stop, one call folds as much as one transaction, and the next calls the rest."""
+    monkeypatch.setattr(f"{MessageAges.__module__}.FOLDED", 10)
+    store, clock = opened(f"sqlite:///{tmp_path}/reports.db"), Clock()
+    reports = reports_of(SURVEY, 35)
+    fold = store.fold
+    monkeypatch.setattr(store, "fold", lambda last: fold(10, last=last))
+    ages = MessageAges(store, KEPT, clock)
+    ages.advance()
+    for report in reports:
+        add(store, [report])
+    clock.now += KEPT
+    for left in (25, 15, 5, 0):
+        ages.advance()
+        assert store.summary().pending == left
+    assert store.counts(KEY)[""].n == 35
+    store.close()
+
+
 def test_a_server_keeps_messages_also_over_a_stop(tmp_path):
     clock, reports = Clock(), reports_of(SURVEY, 40)
     options = {"folds": True, "fold_after": "30 days", "clock": clock}
