@@ -35,7 +35,7 @@ from ._access import COOKIE, Tokens, session_of
 from ._alerts import AlertRules, AlertWatch
 from ._loss import sentences
 from ._message_ages import MessageAges, kept_seconds
-from ._page_states import PageState, PageStates
+from ._page_states import PageState, PageStates, UnknownGroupError
 from ._receiver import LOG, Receiver, UnavailableError
 from ._request_parameters import NO_NUMBER, divided_by, number_of, pool_of, tokens_of
 from ._requests import KnownHosts, Worker, body_of
@@ -230,7 +230,7 @@ class _Server:
         self._receiver: Receiver | None = None
         self._results = ResultCache(store)
         self._worker = Worker(self._results.release)
-        self._states = PageStates(self._results, self._worker, clock)
+        self._states = PageStates(store, self._results, self._worker, clock)
         self._described: dict[bytes, tuple[bytes, str]] = {}
         self._describing = asyncio.Lock()
         self._registry = CollectorRegistry()
@@ -435,12 +435,13 @@ class _Server:
         """Return the page, or the one that asks for a token."""
         if not self._may_read(request):
             return HTMLResponse(_page.login(False), 401, headers=HEADERS)
-        label = request.query_params.get("group")
-        occasion, summary = await run_in_threadpool(lambda: (self._occasion(request), self.store.summary()))
+        label, checked = request.query_params.get("group"), self._states.checked
         try:
+            found = await run_in_threadpool(lambda: (checked(self._occasion(request), label), self.store.summary()))
+            occasion, summary = found
             n, withdrawn = summary.n.get(occasion.fingerprint, 0), summary.refused.get(WITHDRAWN, 0)
             state = await self._states.newest(occasion, label, n, withdrawn)
-        except LookupError as error:
+        except UnknownGroupError as error:
             raise HTTPException(404, str(error)) from None
         page = await run_in_threadpool(self._dashboard, occasion, label, state, summary)
         return HTMLResponse(page, headers=HEADERS)

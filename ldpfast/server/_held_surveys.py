@@ -106,6 +106,13 @@ def numbers_of_reports(connection: sa.Connection) -> tuple[Counter[int], int]:
     return n, sum(int(count) for _, count in waiting)
 
 
+def has_group(connection: sa.Connection, fingerprint: bytes, label: str) -> bool:
+    """Return whether there are reports to a survey in a group."""
+    survey = sa.select(surveys.c.survey).where(surveys.c.fingerprint == fingerprint).scalar_subquery()
+    parts = (sa.exists().where((table.c.survey == survey) & (table.c.label == label)) for table in (states, batches))
+    return bool(connection.scalar(sa.select(sa.or_(*parts))))
+
+
 def require_same_versions(plan: ServerPlan, held: Collection[HeldSurvey], n: Counter[int]) -> None:
     """Raise if a version of a plan has the number of another survey that reports were received for.
 

@@ -12,6 +12,7 @@ from ..survey._calendar import moment_text
 from ._page_states import PageState
 from ._server_plan import SurveyOccasion
 from ._store import Summary
+from ._withdrawal import REASON
 
 STYLE = """
 :root { color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.5; }
@@ -58,11 +59,12 @@ class Shown:
         """Numbers of reports by the labels of groups."""
         return {} if self.state is None else self.state.n_by_label
 
-    def refresh(self, n: int) -> int | None:
+    def refresh(self, n: int, withdrawn: int) -> int | None:
         """Return the seconds after which a browser should ask again, if there are `n` reports; None if it should not."""
         if self.state is None or (self.state.answers is None and n):
             return FIRST_SECONDS
-        return None if self.is_recent or self.state.n == n else NEXT_SECONDS
+        is_newest = (self.state.n, self.state.withdrawn) == (n, withdrawn)
+        return None if self.is_recent or is_newest else NEXT_SECONDS
 
 
 def document(title: str, body: str, refresh: int | None = None) -> str:
@@ -100,6 +102,7 @@ def dashboard(
 ) -> str:
     """Return the page with the answers to a survey, of all people or of one group; those to primary questions are first."""
     title, n = shown.occasion.survey.series or "Survey", summary.n.get(shown.occasion.fingerprint, 0)
+    withdrawn = summary.refused.get(REASON, 0)
     parts = [f"<h1>{escape(title)}{_wave(shown.occasion)}</h1>", _choices(shown, occasions)]
     parts += [f'<p role="alert">{escape(alert)}</p>' for alert in alerts]
     of = "" if shown.label is None else f" of group {escape(shown.label)}"
@@ -110,7 +113,7 @@ def dashboard(
     elif answers is None and n == 0:
         parts.append("<p>There are no reports yet.</p>")
     else:
-        parts += [f"<h2>Answers{of}</h2>", _time(shown.state, n)]
+        parts += [f"<h2>Answers{of}</h2>", _time(shown.state, n, withdrawn)]
     if answers is not None:
         parts.append(_answers(answers.columns, primary))
         parts += [f'<p role="alert">{escape(warning)}</p>' for warning in answers.warnings]
@@ -123,14 +126,16 @@ def dashboard(
     parts.append(_others(summary))
     parts.append(_refused(summary))
     parts.append(_promise(losses))
-    return document(title, "\n".join(parts), shown.refresh(n))
+    return document(title, "\n".join(parts), shown.refresh(n, withdrawn))
 
 
-def _time(state: PageState, n: int) -> str:
-    """Return when a state was computed, and how many reports have come since then."""
+def _time(state: PageState, n: int, withdrawn: int) -> str:
+    """Return when a state was computed, and how many reports have come, and were withdrawn, since then."""
     text = f"State of {moment_text(int(state.time))}: {state.n:,} reports."
     if n > state.n:
         text += f" {n - state.n:,} more have come since then, and are being added up; the pictures have all of them."
+    if withdrawn > state.withdrawn:
+        text += f" {withdrawn - state.withdrawn:,} were withdrawn since then, here or elsewhere: the answers are computed anew."
     return f"<p class=note role=status>{text}</p>"
 
 

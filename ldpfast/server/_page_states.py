@@ -11,12 +11,18 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 
+from ._held_surveys import has_group
 from ._requests import Worker
 from ._results import ResultCache, ShownAnswers
 from ._server_plan import SurveyOccasion
+from ._store import Store
 
 PATIENCE_SECONDS = 0.5  # of a request, so that the page is there within a second
 RECENT_SECONDS = 60.0  # for which the page does not ask for a newer state by itself
+
+
+class UnknownGroupError(LookupError):
+    """A group that nobody is in."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class PageStates:
 
     Parameters
     ----------
+    store : Store
     results : ResultCache
         Used in the thread of the worker only.
     worker : Worker
@@ -59,12 +66,28 @@ class PageStates:
         It returns the seconds since the epoch.
     """
 
-    def __init__(self, results: ResultCache, worker: Worker, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, results: ResultCache, worker: Worker, clock: Callable[[], float]) -> None:
+        self._store, self._clock = store, clock
         self._results, self._worker = results, worker
-        self._clock = clock
         self._states: dict[Key, PageState] = {}
         # At most one for each page. It stays here until a request has seen how it ended, so that no error is lost.
         self._under_way: dict[Key, Future[PageState | None]] = {}
+
+    def checked(self, occasion: SurveyOccasion, label: str | None) -> SurveyOccasion:
+        """Return a survey, of which the page of a group is asked for, in another thread.
+
+        Without this, who reads could start as many computations as there are texts, each of which stays here.
+
+        Raises
+        ------
+        UnknownGroupError
+            If there is no such group.
+        """
+        if label is not None and label not in self._store.plan.groups:
+            with self._store.read() as connection:
+                if not has_group(connection, occasion.fingerprint, label):
+                    raise UnknownGroupError("there is no such group")
+        return occasion
 
     async def newest(self, occasion: SurveyOccasion, label: str | None, n: int, withdrawn: int) -> PageState | None:
         """Return the state with all `n` reports to a survey if it is there soon, else the last one; None if there is none yet.
@@ -73,8 +96,8 @@ class PageStates:
 
         Raises
         ------
-        LookupError
-            If there is no such group.
+        UnknownGroupError
+            If there are no reports of the group.
         """
         key = (occasion.fingerprint, label)
         self._take(key)
@@ -101,7 +124,7 @@ class PageStates:
         del self._under_way[key]
         state = future.result()
         if state is None:
-            raise LookupError("there is no such group")
+            raise UnknownGroupError("there is no such group")
         self._states[key] = state
 
     def _computed(self, occasion: SurveyOccasion, label: str | None) -> PageState | None:

@@ -14,7 +14,7 @@ from ldpfast import PersonKeys
 from ldpfast.reports import recipe_of
 from ldpfast.survey import Choice, Report, Survey, Text, YesNo
 
-from ..support.internals.server import page_states
+from ..support.internals.server import page_states, withdrawal
 from ..support.server import READER, reports_of
 from .test_app import post, served
 
@@ -133,16 +133,57 @@ def test_a_first_report_is_asked_for_again(slow):
 def test_what_cannot_be_computed_is_an_error_and_not_an_endless_wait(slow):
     client, clock = slow
     post(client, reports_of(SURVEY, 30), "a")
-    assert COMPUTED in client.get("/?group=nobody", headers=READER).text
+    assert COMPUTED in client.get("/?group=a", headers=READER).text
     assert COMPUTED in client.get("/", headers=READER).text
     clock.error = RuntimeError("no time")
     clock.go.set()
-    for path in ("/", "/?group=nobody"):
+    for path in ("/", "/?group=a"):
         with pytest.raises(RuntimeError, match="no time"):
             page_of(client, path)
     clock.error = None
-    assert page_of(client, "/?group=nobody").status_code == 404
+    assert ">smokes<" in page_of(client, "/?group=a").text
     assert ">smokes<" in page_of(client).text
+
+
+def test_only_pages_of_groups_that_exist_are_computed(slow):
+    """Whoever reads cannot make the server compute, and keep, a page for each text that there is."""
+    client, clock = slow
+    post(client, reports_of(SURVEY, 30), "a")
+    assert COMPUTED in client.get("/?group=a", headers=READER).text
+    for i in range(20):
+        response = client.get(f"/?group=nobody{i}", headers=READER)
+        assert (response.status_code, response.json()) == (404, {"error": "there is no such group"})
+    clock.go.set()
+    assert ">smokes<" in page_of(client, "/?group=a").text
+    assert page_of(client, "/?group=b").status_code == 404  # it is a group of the server, in which nobody is yet
+    assert clock.asked == 2
+
+
+def test_the_page_of_a_group_that_the_server_was_not_started_with_is_shown(tmp_path):
+    for groups in (["a", "b"], ["b", "c"]):
+        with served(tmp_path, SURVEY, groups=groups) as client:
+            if "a" in groups:
+                post(client, reports_of(SURVEY, 30), "a")
+            assert ">smokes<" in page_of(client, "/?group=a").text
+
+
+def test_a_state_from_before_a_withdrawal_says_so(slow):
+    """Also if another report has come, so that their number is the same."""
+    client, clock = slow
+    clock.go.set()
+    reports = reports_of(SURVEY, 60)
+    post(client, reports, "a")
+    assert "withdrawn" not in page_of(client).text
+    clock.go.clear()
+    assert withdrawal.withdraw(client.app.state.store, reports[0].id) is withdrawal.Withdrawal.DELETED
+    post(client, reports_of(SURVEY, 1), "b")
+    clock.now += 60
+    page = client.get("/", headers=READER).text
+    text = "State of 2027-01-15 12:00 UTC: 60 reports."
+    assert f"{text} 1 were withdrawn since then, here or elsewhere: the answers are computed anew." in page
+    assert refresh_of(page) == 10
+    clock.go.set()
+    assert refresh_of(until(client, "State of 2027-01-15 12:01 UTC: 60 reports.<")) is None
 
 
 @pytest.mark.long
