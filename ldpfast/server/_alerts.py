@@ -107,9 +107,10 @@ def alerts_of(counted: Mapping[int, Aggregator], rules: AlertRules) -> list[Aler
     """Return the alerts of all waves.
 
     Each wave is compared with the waves before it since the last alert of the question: with all of them together, or, if the
-    same people answer in several waves, with the one that has most answers. In a series that goes on, people answer once in a
-    period, and waves before it are left out. The probability of a false alarm is divided among the comparisons: equally, if
-    the number of waves is known, otherwise as 1/k^2 for the k-th one.
+    same people answer in several waves, with the one that has most answers. Waves whose version asked another question under
+    the same name are left out. In a series that goes on, people answer once in a period, and waves before it are left out.
+    The probability of a false alarm is divided among the comparisons: equally, if the number of waves is known, otherwise as
+    1/k^2 for the k-th one.
 
     Parameters
     ----------
@@ -135,7 +136,9 @@ def alerts_of(counted: Mapping[int, Aggregator], rules: AlertRules) -> list[Aler
         for question in rules.questions:
             if question not in now:
                 continue
-            earlier = [number for number in before.get(question, ()) if number > wave - rules.period]
+            asked = _asked(counted[wave], question)
+            told = [number for number in before.get(question, ()) if number > wave - rules.period]
+            earlier = [number for number in told if _asked(counted[number], question) == asked]
             changed: list[Alert] = []
             if earlier and rules.overlap:
                 largest = max(earlier, key=lambda number: answers([number])[question].n)
@@ -143,8 +146,14 @@ def alerts_of(counted: Mapping[int, Aggregator], rules: AlertRules) -> list[Aler
             elif earlier:
                 changed = _changed(wave, question, answers(earlier), now, level)
             found += changed
-            before[question] = [wave] if changed else [*earlier, wave]
+            before[question] = [wave] if changed else [*told, wave]
     return found
+
+
+def _asked(counted: Aggregator, question: str) -> bytes | None:
+    """Return how the newest version of a wave asks a question: if another one asks it otherwise, answers differ for that."""
+    layout = recipe_of(counted.question)
+    return dict(zip(layout.names, layout.descriptions, strict=True)).get(question)
 
 
 def _changed(

@@ -37,7 +37,7 @@ from ._loss import sentences
 from ._message_ages import MessageAges, kept_seconds
 from ._page_states import PageState, PageStates, UnknownGroupError
 from ._receiver import LOG, Receiver, UnavailableError
-from ._request_parameters import NO_NUMBER, divided_by, number_of, pool_of, tokens_of
+from ._request_parameters import OCCASION, divided_by, number_of, occasion_of, pool_of, require_known, tokens_of
 from ._requests import KnownHosts, Worker, body_of
 from ._results import Primary, ResultCache, Results, arrow_of, csv_of, trend_plot
 from ._series_results import SeriesResults
@@ -342,14 +342,8 @@ class _Server:
 
     def _occasion(self, request: Request) -> SurveyOccasion:
         """Return the survey that a request asks for: by default the newest version with reports, in the current wave."""
-        known = self.store.occasions()
-        wanted: dict[str, int | None] = {}
-        for name in ("wave", "round", "version"):
-            text = request.query_params.get(name)
-            wanted[name] = None if text is None else number_of(text)
-            if wanted[name] == NO_NUMBER:
-                raise HTTPException(400, f"{name} must be a number")
-        version, given = wanted.pop("version"), {**wanted}
+        known, given = self.store.occasions(), occasion_of(request)
+        version = given.pop("version")
         if given == {"wave": None, "round": None}:
             given = SurveyOccasion.of(self.plan.current).described()
         found = [one for one in known if one.described() == given and version in (None, one.survey.revision)]
@@ -362,6 +356,7 @@ class _Server:
 
     async def estimates(self, request: Request) -> Response:
         """Return the estimates as JSON, CSV or Arrow."""
+        require_known(request, "by", "pool", *OCCASION)
         unit, grouped = divided_by(request, "group", "wave", "round")
         together, accept = pool_of(request), request.headers.get("accept", "")
         if together is not None and (unit == "round" or (unit, together) == ("wave", "waves")):
@@ -412,6 +407,7 @@ class _Server:
 
     async def comparison(self, request: Request) -> Response:
         """Return the differences of groups or of waves as JSON."""
+        require_known(request, "by", "pool", "reference", "primary", *OCCASION)
         unit, grouped = divided_by(request, "group", "wave")
         if grouped == bool(unit):
             raise HTTPException(400, "by must be one of group, wave")

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 import ldpfast as ldp
 from ldpfast.cli import main
 from ldpfast.server import create_app
-from ldpfast.survey import Calendar, Choice, Number, Survey, Text, YesNo, compare
+from ldpfast.survey import Calendar, Choice, Mean, Number, Survey, Text, YesNo, compare
 
 from ..support.cases import each
 from ..support.errors import raises
@@ -73,6 +73,26 @@ def test_the_level_is_divided_among_waves_and_questions(monkeypatch):
     levels = [0.05 * 6 / (np.pi * k) ** 2 for k in range(1, 5)]
     expected = zip(before.items(), levels, strict=True)
     assert compared == [(wave, people, pytest.approx(level)) for (wave, people), level in expected]
+
+
+def test_a_question_that_a_version_changes_begins_anew():
+    """It is compared with waves that asked it unchanged only, and other questions with all waves, whatever the new range."""
+    keys = ldp.PersonKeys(bytes(32), np.arange(4000))
+    first = Survey(
+        {"crash": YesNo(optional=True), "hours": Mean(0, 12, optional=True)}, 6.0, series="range", waves=6,
+        calendar=CALENDAR,
+    )  # fmt: skip
+    later = first.revise(change={"hours": Mean(0, 24, optional=True)})
+    waves = {}
+    for wave, hours in enumerate([2, 2, 12, 12, 24], 1):  # the sixth wave is still open
+        asked = (first if wave < 3 else later).in_wave(wave)
+        table = {"crash": np.arange(4000) % 10 < (1 if wave < 5 else 7), "hours": [hours] * 4000}
+        waves[wave] = asked.collect(table, rng=keys)
+    rules = alerts.AlertRules.of({"questions": ["crash", "hours"]}, (), later)
+    found = alerts.alerts_of(waves, rules)
+    assert [(alert.wave, alert.question) for alert in found] == [(5, "crash"), (5, "hours")]
+    before = alerts.counts_of_versions([waves[number] for number in (1, 2, 3, 4)]).estimate()["crash"]
+    assert found[0].difference == waves[5].estimate()["crash"].value - before.value
 
 
 @pytest.mark.long

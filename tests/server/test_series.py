@@ -177,6 +177,29 @@ def test_what_cannot_be_pooled_is_refused(three_waves, call, error):
     assert (response.status_code, response.json()["error"]) == (400, error)
 
 
+@each(
+    "call, error",
+    [
+        ("estimates?group=A", "parameters must be of by, pool, wave, round, version, got 'group'"),
+        ("estimates?by=wave&versions=1", "parameters must be of by, pool, wave, round, version, got 'versions'"),
+        ("estimates?wave=1&wave=2", "wave must be given once"),
+        ("estimates?by=wave&version=1", "version must be left out with by=wave"),
+        ("estimates?by=round&round=0", "round must be left out with by=round"),
+        ("estimates?pool=waves&wave=2", "wave must be left out with pool=waves"),
+        ("comparison?by=wave&wave=2", "wave must be left out with by=wave"),
+        ("comparison?by=group&pool=waves&version=1", "version must be left out with pool=waves"),
+        (
+            "comparison?by=group&group=A",
+            "parameters must be of by, pool, reference, primary, wave, round, version, got 'group'",
+        ),
+    ],
+)
+def test_a_parameter_without_effect_is_refused(three_waves, call, error):
+    """Otherwise the answer would be about other people than those that were asked for."""
+    response = three_waves[0].get(f"/{call}", headers=READER)
+    assert (response.status_code, response.json()["error"]) == (400, error)
+
+
 @each("options, reference", [({"turns": 2}, 1), ({"open_ended": True}, 1)])
 def test_waves_of_the_same_people_are_not_pooled(tmp_path, options, reference):
     """Wave 3 of an open-ended series with two waves asks the people of wave 1 again; waves 1 and 2 can be compared."""
