@@ -22,6 +22,7 @@ from .._table import answers_without_formulas
 from ..reports import Aggregator, Counted, recipe_of
 from ..results import SmallSampleWarning
 from ..survey import SurveyResult, compare
+from ..survey._answers import Answer
 from ..survey._compare import answers_with_trends
 from ..survey._conclude import conclude
 from ..survey._pool_waves import pooled_counts
@@ -38,7 +39,7 @@ class Primary:
     asked: tuple[str, ...]
     declared: tuple[str, ...]
 
-    def of(self, results: Mapping[str, SurveyResult]) -> tuple[str, ...]:
+    def of(self, results: Mapping[str, Mapping[str, Answer]]) -> tuple[str, ...]:
         """Return the primary questions for a comparison of results."""
         common = (name for name in self.declared if all(name in result for result in results.values()))
         return self.asked or tuple(common)
@@ -272,7 +273,9 @@ def arrow_table(columns: Mapping[str, Sequence[Any]]) -> Any:
     return pa.table({name: [*map(_arrow_cell, values)] for name, values in columns.items()})
 
 
-def compared(results: Mapping[str, SurveyResult], reference: str | None, primary: Primary) -> list[dict[str, Any]]:
+def compared(
+    results: Mapping[str, Mapping[str, Answer]], reference: str | None, primary: Primary
+) -> list[dict[str, Any]]:
     """Return the rows of a comparison as types for JSON, without warnings about small numbers of reports, which are there.
 
     Raises

@@ -7,6 +7,7 @@ from threading import Event
 from typing import Any
 
 from ..reports import recipe_of
+from ..survey._compare import answers_alike
 from ._results import AbandonedError, Primary, ResultCache, Results, compared
 from ._server_plan import SurveyOccasion, texts_of
 
@@ -134,6 +135,8 @@ class SeriesResults:
     def compared(self, reference: str | None, primary: Primary, gone: Event) -> list[dict[str, Any]]:
         """Return the differences of waves as types for JSON, each of all versions together, whose names are their numbers.
 
+        They are of the questions that all waves have, with answers alike (`answers_alike`).
+
         Raises
         ------
         ValueError
@@ -146,7 +149,8 @@ class SeriesResults:
         if self._unit != "wave" or same:
             raise ValueError("the same people answer in several of them, so that their differences have other errors")
         every = {name: results.result() for name, results in found.items()}
-        return compared({name: result for name, result in every.items() if result is not None}, reference, primary)
+        given = {name: result for name, result in every.items() if result is not None}
+        return compared(answers_alike(given), reference, primary)
 
 
 def _versions(results: Results) -> str:

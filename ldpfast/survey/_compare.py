@@ -375,19 +375,15 @@ def _primary(names: Sequence[str], questions: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def answers_with_trends(results: Mapping[Any, SurveyResult]) -> dict[Any, dict[str, Answer]]:
-    """Return the answers of results in their order to the questions that `compare` and `plot_trends` take.
+def answers_alike(results: Mapping[Any, Mapping[str, Answer]]) -> dict[Any, dict[str, Answer]]:
+    """Return the answers of results to the questions that all of them have, each with answers alike to those before it.
 
-    Left out are texts, questions that some result does not have or that were asked in another unit or with other labels only,
-    and those with many labels.
+    Left out are questions that were asked in another range or unit, or with other labels only.
     """
-    names = list(results)
     kept = []
-    for question in results[names[0]]:
-        answers = [found[question] for found in results.values() if question in found]
-        labels = dict.fromkeys(label for answer in answers for label in _labels(answer))
-        texts = any(isinstance(answer, TextAnswer) for answer in answers)
-        if len(answers) < len(names) or texts or len(labels) > MAX_CURVES:
+    for question in next(iter(results.values()), {}):
+        answers = [found[question]._listed() for found in results.values() if question in found]
+        if len(answers) < len(results):
             continue
         try:
             for before, after in itertools.pairwise(answers):
@@ -396,6 +392,21 @@ def answers_with_trends(results: Mapping[Any, SurveyResult]) -> dict[Any, dict[s
             continue
         kept.append(question)
     return {name: {question: result[question] for question in kept} for name, result in results.items()}
+
+
+def answers_with_trends(results: Mapping[Any, SurveyResult]) -> dict[Any, dict[str, Answer]]:
+    """Return the answers of results in their order to the questions that `compare` and `plot_trends` take.
+
+    Left out are texts, questions whose answers are not alike, and those with many labels.
+    """
+    alike = answers_alike(results)
+    kept = []
+    for question in next(iter(alike.values()), {}):
+        answers = [found[question] for found in alike.values()]
+        labels = dict.fromkeys(label for answer in answers for label in _labels(answer))
+        if not any(isinstance(answer, TextAnswer) for answer in answers) and len(labels) <= MAX_CURVES:
+            kept.append(question)
+    return {name: {question: found[question] for question in kept} for name, found in alike.items()}
 
 
 def compare_rounds(results: Mapping[str, SurveyResult], confidence: float) -> SurveyComparison:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from ldpfast.cli import main
-from ldpfast.survey import Choice, Repeated, Survey, Text, YesNo, compare
+from ldpfast.survey import Choice, Mean, Repeated, Survey, Text, YesNo, compare
 
 from ..support.cases import each
 from ..support.errors import raises
@@ -141,6 +141,24 @@ def test_waves_are_compared_with_all_of_their_versions(two_versions):
     rows = pa.ipc.open_stream(data).read_all().to_pylist()
     assert [*dict.fromkeys((row["wave"], row["version"]) for row in rows)] == [(1, "1"), (2, "1, 2"), (3, "2")]
     assert [row["estimate"] for row in rows] == [x for one in waves.values() for x in one.table()["estimate"]]
+
+
+def test_waves_are_compared_although_a_version_changes_a_question(tmp_path):
+    """The changed one is left out of the comparison, as of the trend, and others are in it."""
+    first = Survey({"sleep": Mean(0, 12, optional=True), **ASKED}, 6.0, series="sleep", waves=2)
+    later = first.revise(change={"sleep": Mean(0, 24, optional=True)})
+    with served(tmp_path, [first, later], waves=[1, 2], primary=["sleep", "work"]) as client:
+        results = {}
+        for wave, survey in ((1, first), (2, later)):
+            people = [survey.in_wave(wave).client(bytes(32), i) for i in range(PEOPLE)]
+            reports = [one.report({**answered(wave, i), "sleep": 7}) for i, one in enumerate(people) if one.is_turn()]
+            assert post(client, reports).json()["accepted"] == len(reports)
+            counted = survey.in_wave(wave).aggregator().update([report.message for report in reports])
+            results[str(wave)] = {name: counted.estimate()[name] for name in ASKED}
+        rows = client.get("/comparison?by=wave", headers=READER).json()["rows"]
+        same_rows(rows, compare(results, primary=["work"]))
+        asked = client.get("/comparison?by=wave&primary=sleep", headers=READER)
+        assert "primary must be of the questions that are compared, ['smokes', 'work']" in asked.json()["error"]
 
 
 def test_all_waves_are_divided_by_groups(two_versions):
