@@ -73,7 +73,7 @@ class AlertRules:
             raise ValueError("alerts need a survey with a calendar")
         questions = checked_questions("questions of alerts", given.get("questions", primary), survey)
         if not questions:
-            raise ValueError("alerts must have questions, unless there are primary ones")
+            raise ValueError("questions of alerts must be at least one, or primary ones in their place, got none")
         false_alarms = _check.probability("false_alarms", given.get("false_alarms", FALSE_ALARMS))
         webhook = given.get("webhook")
         if webhook is not None and not (isinstance(webhook, str) and webhook.startswith(("https://", "http://"))):
@@ -159,7 +159,7 @@ def _asked(counted: Aggregator, question: str) -> bytes | None:
 def _changed(
     wave: int, question: str, before: SurveyResult, now: SurveyResult, level: float, overlap: float = 0.0
 ) -> list[Alert]:
-    """Return the answers to a question that differ at a level for all of them together.
+    """Return the answers to a question that differ at a level for all of them together; none if too few people answered.
 
     With an overlap r, a person can have a report in both results. Their coins are independent, so that the covariance is at
     most r times the product of the standard errors, whatever the person answers, and the variance of the difference at most
@@ -168,6 +168,8 @@ def _changed(
     pair = {"before": {question: before[question]}, "now": {question: now[question]}}
     comparison, wider = compare(pair, confidence=1 - level), math.sqrt(1 + overlap)
     ((key, found),) = comparison.differences.items()
+    if found._needed:  # reports; limits from fewer are not reliable
+        return []
     value, limits = np.asarray(found.value), comparison._limits[key]  # without p-values, which cost more
     low, high = found._bounds(tuple(value + wider * (limit - value) for limit in limits))
     rows = zip(found.labels, *(np.ravel(column).tolist() for column in (value, low, high)), strict=True)

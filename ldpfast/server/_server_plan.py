@@ -229,7 +229,7 @@ def checked_questions(argument: str, names: Any, survey: Survey) -> tuple[str, .
     Raises
     ------
     TypeError, ValueError
-        If they are not questions of the survey with declared answers.
+        If they are not questions of the survey with declared answers, or one is named twice.
     """
     if names is None:
         return ()
@@ -240,6 +240,8 @@ def checked_questions(argument: str, names: Any, survey: Survey) -> tuple[str, .
     for name in listed:
         if name not in allowed:
             raise ValueError(f"{argument} must be questions with declared answers, {allowed}, got {name!r}")
+    if len(set(listed)) < len(listed):
+        raise ValueError(f"{argument} must be different, got {list(listed)}")
     return listed
 
 
