@@ -55,7 +55,8 @@ def add_commands(commands: Any) -> None:
         "export",
         help="write what a server has received: estimates, saved states, or messages",
         epilog="A .csv, .parquet or .json file gets the estimates of all waves, versions and groups, and a .zip file their "
-        "states. A .ldp file gets one saved state, and an .arrow file the messages that are not folded: those of --wave.",
+        "states; of a repeated survey those of all rounds, whichever --round names. "
+        "A .ldp file gets one saved state, and an .arrow file the messages that are not folded: those of --wave.",
     )
     add_database(export)
     export.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=f"file: {', '.join(EXPORTS)}")
@@ -272,4 +273,6 @@ def _store(arguments: argparse.Namespace, is_for_all: bool = False) -> Any:
     waves = arguments.wave
     if is_for_all and surveys[0].waves is not None:
         waves = [newest_wave(arguments.database, surveys)]
+    elif surveys[0].waves is not None and not waves:
+        raise ValueError(f"--wave must be given for a survey with {surveys[0].waves} waves")
     return Store(ServerPlan.of(surveys, waves, declared["groups"]), arguments.database, is_new=False)

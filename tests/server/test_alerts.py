@@ -75,6 +75,7 @@ def test_the_level_is_divided_among_waves_and_questions(monkeypatch):
     assert compared == [(wave, people, pytest.approx(level)) for (wave, people), level in expected]
 
 
+@pytest.mark.long
 def test_a_question_that_a_version_changes_begins_anew():
     """It is compared with waves that asked it unchanged only, and other questions with all waves, whatever the new range."""
     keys = ldp.PersonKeys(bytes(32), np.arange(2000))
