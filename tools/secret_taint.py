@@ -87,11 +87,11 @@ SHARED_FAULTS = (
     ),
     Fault(
         "a branch on a number that is clipped",
-        "clipped numbers, f64",
+        "clipped rows, f64",
         "privatize/clip.c",
         "privatize/clip_body.h",
-        "const REAL v = x[i] > lower ? x[i] : lower;",
-        'REAL v = x[i]; if (!(v > lower)) { __asm__ volatile(""); v = lower; }',
+        "out[j] = OF_REAL(limit)(x[j], far);",
+        'out[j] = x[j]; if (x[j] > far) { __asm__ volatile(""); out[j] = far; }',
     ),
     Fault(
         "a branch on the state of the cipher",
