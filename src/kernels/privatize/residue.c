@@ -1,5 +1,7 @@
 #include "privatize/residue.h"
 
+#include <float.h>
+
 #include "simd/branchless.h"
 
 #define KERNEL_REALS

@@ -19,6 +19,7 @@ static int NAME(privatize_residue)(const void *params, stream_key *key, uint64_t
 {
     enum { LANES = V_BYTES / 4 };
     const residue *p = params;
+    const double largest = REAL_IS_DOUBLE ? DBL_MAX : FLT_MAX;
     stream s = stream_open(key, p->answer.stream, block);
     NAME(evidence) e = {0};
     for (size_t at = 0; at < n; at += WIDE_PIECE) {
@@ -34,9 +35,10 @@ static int NAME(privatize_residue)(const void *params, stream_key *key, uint64_t
         for (size_t i = 0; i < now; i += LANES) {
             PER_ISA(int64s) part[2];
             for (size_t half = 0; half < 2; half++) {
-                const PER_ISA(doubles) distance = NAME(load_doubles)(x + i + LANES / 2 * half) - p->offset;
-                NAME(watch_finite)(&e, distance);
-                part[half] = NAME(symbols)(p, PER_ISA(unless_nan)(distance, distance, 0));
+                const PER_ISA(doubles) v = NAME(load_doubles)(x + i + LANES / 2 * half);
+                NAME(watch_finite)(&e, v);
+                const PER_ISA(doubles) distance = PER_ISA(between)(v, -largest, largest) - p->offset;
+                part[half] = NAME(symbols)(p, PER_ISA(unless_nan)(v, distance, 0));
             }
             const PER_ISA(int32s) codes = PER_ISA(low_halves)(part[0], part[1]);
             memcpy(found + i, &codes, sizeof codes);
