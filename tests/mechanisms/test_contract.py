@@ -31,6 +31,14 @@ from ..support.internals.shared import thread_pool
 from ..support.keys import KEY, SEED
 from ..support.statistics import ALPHA, assert_counts
 
+FAR_ROWS = [  # kernels of vectors with a Euclidean norm
+    ldp.L2Ball(3, 1.0),
+    ldp.LaplaceVector(3, 20.0, radius=1e18, norm="l2"),
+    ldp.LaplaceVector(3, 20.0, radius=0.9, norm="l2"),
+    ldp.RankCodebook(3, 4.0),
+    ldp.RankedSigns(3, 4.0, radius=0.9),
+    ldp.RotatedSigns(3, 4.0, rotation=7),
+]
 CATEGORIES = [mechanism for mechanism in MECHANISMS if isinstance(mechanism.domain, Categories)]
 NUMBERS = [m for m in MECHANISMS if m.domain.clips and not m.domain.reads_columns]  # and vectors
 
@@ -637,6 +645,27 @@ def test_clip_accepts_infinite_and_huge_rows_of_the_ball(dtype):
     np.testing.assert_allclose(np.linalg.norm(reports, axis=1), mechanism.scale, rtol=1e-5)
 
 
+@pytest.mark.claim("With clip=True a report depends on its own record alone.", "Privacy of reports")
+@pytest.mark.filterwarnings("ignore:.* had NaN:ldpfast.ClippedWarning")
+@each("dtype", ["float32", "float64"])
+@each("mechanism", FAR_ROWS, ids=repr)
+def test_a_report_of_a_far_row_does_not_depend_on_other_rows(mechanism, dtype):
+    """NaN in another row changes no report, for rows of any size: their numbers are limited to 2^40 radii in every case."""
+    n, radius = 64, mechanism.domain.radius
+    signs = np.random.default_rng(3).choice([-1.0, 1.0], (n, mechanism.domain.dim))
+    for size in (1e3, 2.0**40 * (1 - 1e-7), 2.0**40 * (1 + 1e-7), 1e13, 1e17, 1e30, 1e150):
+        if size * radius > float(np.finfo(dtype).max):
+            continue
+        x = (signs * size * radius).astype(dtype)
+        x[:, 1:] /= 50
+        alone = mechanism.privatize(x, rng=SEED, clip=True)
+        missing = x.copy()
+        missing[-1] = np.nan
+        assert_same(mechanism.privatize(missing, rng=SEED, clip=True)[:-1], alone[:-1])
+        limited = np.clip(x, -(2.0**40) * radius, 2.0**40 * radius)
+        assert_same(mechanism.privatize(limited, rng=SEED, clip=True), alone)
+
+
 @pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_clip_projects_rows_of_the_laplace_baseline(norm):
@@ -667,6 +696,19 @@ def test_clip_maps_nan_and_infinities_to_the_documented_symbols(dtype):
     residue = ldp.Residue(1.0, 0.0, 3, 1.0)
     far = [0.0, float(-(2**51) % 3), float(2**51 % 3)]  # cells beyond 2^51 count as cell 2^51
     assert_reports_equal_to(residue, residue.privatize(np.array(far * 100, dtype), rng=5), x, clip=True)
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "mechanism",
+    [ldp.Residue(1e37, 0.0, 100, 9.0), ldp.Residue(1e300, 0.0, 7, 9.0), ldp.Bins([-1e305, -1e50, 0, 1e50, 1e305], 9.0)],
+    ids=repr,
+)
+def test_infinities_count_as_the_largest_numbers_of_the_dtype(mechanism, dtype):
+    x = np.array([-np.inf, np.inf] * 100, dtype)
+    largest = np.nan_to_num(x)
+    assert_reports_equal_to(mechanism, mechanism.privatize(largest, rng=5), x, clip=True)
 
 
 @each("mechanism", MECHANISMS, ids=repr)

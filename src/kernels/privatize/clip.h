@@ -4,11 +4,11 @@
 
 #include "privatize/kernel.h"
 
-/* Rows of the l2 ball. Coordinates are clipped to [-far, far], far outside of the ball, so that no square overflows; kernels
- * use the direction and the norm, limited by the radius. A row with a NaN becomes the center, 0. */
+/* Rows of the l2 ball. Coordinates are limited to FAR_RADII, so that no square overflows; kernels use the direction and the norm,
+ * limited by the radius. A row with a NaN becomes the center, 0. */
 typedef struct {
     size_t dim;
-    double far;
+    double radius;
 } row_range;
 
 clip_fn clip_rows_f32, clip_rows_f64;

@@ -1,7 +1,7 @@
 static void NAME(clip_rows)(const void *params, const void *records, size_t n, void *clipped)
 {
     const row_range *p = params;
-    const REAL far = (REAL)p->far;
+    const REAL far = (REAL)(FAR_RADII * p->radius);
     for (size_t i = 0; i < n; i++) {
         const REAL *x = (const REAL *)records + i * p->dim;
         REAL *out = (REAL *)clipped + i * p->dim;

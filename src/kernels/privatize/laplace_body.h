@@ -67,7 +67,7 @@ static void NAME(start_row)(const laplace *p, const REAL *row, NAME(row_state) *
                  limit = p->radius * (1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24));
     state->factor = norm > p->radius ? p->radius / norm : 1;
     state->budget = (int64_t)p->l1_limit;
-    state->invalid |= outside_of_ball(norm, limit);
+    state->invalid |= LDP_OUTSIDE * !(norm <= limit) | LDP_FAR * !(norm < FAR_RADII / 2 * p->radius);
 }
 
 /* A piece of NOISE_PIECE numbers, of several rows or of a part of one. */

@@ -102,5 +102,5 @@ static int NAME(privatize_linf_ball)(const void *params, stream_key *key, uint64
     REAL_BITS bits = 0;
     for (size_t l = 0; l < V_BYTES / sizeof(REAL); l++)
         bits |= seen[l];
-    return LDP_OUTSIDE * (bits != 0) | LDP_NOT_FINITE * ((bits & infinite) == infinite);
+    return LDP_OUTSIDE * (bits != 0) | LDP_FAR * ((bits & infinite) == infinite);
 }

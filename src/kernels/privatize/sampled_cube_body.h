@@ -6,7 +6,7 @@
 LDP_INLINE int NAME(found_in)(const sampled_cube *p, REAL v)
 {
     const REAL radius = (REAL)p->radius;
-    return LDP_OUTSIDE * (!(v <= radius) | !(v >= -radius)) | (LDP_NOT_FINITE & (int)OF_REAL(nan_mask)(v));
+    return LDP_OUTSIDE * (!(v <= radius) | !(v >= -radius)) | (LDP_FAR & (int)OF_REAL(nan_mask)(v));
 }
 
 /* The random sign of a coordinate: 1 (plus) with probability (1 + v / radius) / 2, in steps of 2^-32; NaN counts as 0. */

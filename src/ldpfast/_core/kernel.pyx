@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from ldpfast._core.blocks cimport close_key, fresh_key, load_key, size_index
-from ldpfast._core.kernels cimport KEY_BYTES, LDP_NOT_FINITE, key_open, key_wipe, stream_key
+from ldpfast._core.kernels cimport KEY_BYTES, LDP_FAR, key_open, key_wipe, stream_key
 
 cdef size_t SCRATCH_BYTES = 65536  # bytes of reports that are drawn and then counted, so that they stay in cache
 
@@ -52,8 +52,8 @@ cdef class Kernel:
                               char *out, char *scratch, bint clip) noexcept nogil:
         """Privatize n records with items of 2^size bytes from number `first` on, starting at block number `block`.
 
-        `scratch` is that of `scratch_for`. Returns what the kernels found, as in kernel.h. With `clip`, a block with vectors that are
-        not finite is privatized again, from the nearest valid ones and with the same random numbers: that takes longer.
+        `scratch` is that of `scratch_for`. Returns what the kernels found, as in kernel.h. With `clip`, a block with vectors that
+        `clip_by_size` may change is privatized again, from the nearest valid ones and with the same random numbers: that takes longer.
         """
         cdef size_t i = 0, now, rows = self.rows
         cdef int found = 0, here
@@ -64,7 +64,7 @@ cdef class Kernel:
             now = min(rows, n - i)
             records = contiguous_records(x, first + i, now, copies)
             here = self.privatize_block(size, key, block, records, now, out + i * report_bytes, scratch)
-            if clip and here & LDP_NOT_FINITE:
+            if clip and here & LDP_FAR:
                 self.clip_by_size[size](self.clip_params, records, now, copies)
                 self.privatize_block(size, key, block, copies, now, out + i * report_bytes, scratch)
             found |= here
@@ -135,7 +135,7 @@ cdef class Kernel:
                 PyBuffer_Release(&records)
         finally:
             close_key(&k)
-        return not (found & LDP_NOT_FINITE if clip else found)
+        return not (found & LDP_FAR if clip else found)
 
     def privatize_number(self, key: Stream | bytes | None, uint64_t block, x: float, Py_ssize_t item_bytes, bint is_code,
                          bint to_code, bint clip=False) -> int | float | None:

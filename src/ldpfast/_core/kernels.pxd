@@ -111,7 +111,7 @@ cdef extern from "random/uniform.h" nogil:
 cdef extern from "privatize/kernel.h" nogil:
     enum:
         LDP_OUTSIDE
-        LDP_NOT_FINITE
+        LDP_FAR
     ctypedef int (*privatize_fn "privatize_fn *")(
         const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out) noexcept nogil
     ctypedef void (*clip_fn "clip_fn *")(const void *params, const void *x, size_t n, void *out) noexcept nogil
@@ -121,7 +121,7 @@ cdef extern from "privatize/kernel.h" nogil:
 cdef extern from "privatize/clip.h" nogil:
     ctypedef struct row_range:
         size_t dim
-        double far
+        double radius
     clip_fn clip_rows_f32, clip_rows_f64
 
 

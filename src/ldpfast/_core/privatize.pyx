@@ -8,10 +8,6 @@ from math import comb
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport *
 
-cdef extern from "<float.h>" nogil:
-    float FLT_MAX
-
-
 # Coins, whose integers the kernels take.
 # protocol Coin: k, bits, keep, words_per_symbol, reciprocal, shift
 # protocol WindowCoin: steps, width, outputs, each, per, heads, tails, fraction_bits, per_division: tuple[int, int], each_division: tuple[int, int]
@@ -664,7 +660,7 @@ cdef class L2Ball(Kernel):
         self.p.dim = dim
         self.p.per_radius = 1 / radius
         self.p.tolerance, self.p.scale, self.p.heads = 4 * sqrt(dim), scale, heads
-        self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
+        self.valid = row_range(dim, radius)
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
         self.sums.dim, self.sums.bound = dim, scale
@@ -684,7 +680,7 @@ cdef class RankCodebook(Kernel):
         if not 1 <= top <= vectors <= <uint32_t>MAX_VECTORS or not 1 <= dim <= <size_t>MAX_DIRECTION:
             raise ValueError("the vectors do not fit the kernel")
         self.p = rank_codebook(1 / radius, 4 * sqrt(dim), heads, dim, vectors, top, (2 * int(vectors) - 1).bit_length())
-        self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
+        self.valid = row_range(dim, radius)
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
         self.sums.dim, self.sums.bound, self.sums.bits = dim, scale, self.p.bits
@@ -729,7 +725,7 @@ cdef class RankedSigns(Kernel):
         self.limits = limits
         self.p.per_radius, self.p.tolerance = 1 / radius, 4 * sqrt(dim)
         self.p.frame.dim, self.p.frame.signs = dim, self.p.patterns.signs
-        self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
+        self.valid = row_range(dim, radius)
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
         self.sums.frame, self.sums.unit, self.sums.bound = self.p.frame, unit, bound
@@ -769,7 +765,7 @@ cdef class RotatedSigns(Kernel):
         self.p.per_radius, self.p.tolerance, self.p.dim, self.p.bits = 1 / radius, 4 * sqrt(dim), dim, bits
         self.p.patterns, self.p.signs = &self.patterns, &signs[0]
         self.sums.bits, self.sums.signs = bits, self.patterns.signs
-        self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
+        self.valid = row_range(dim, radius)
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
         self.params = &self.p
@@ -829,7 +825,7 @@ cdef class Laplace(Kernel):
         self.p.lower, self.p.upper, self.p.grid, self.p.per_grid = lower, upper, grid, 1 / grid
         self.p.span, self.p.l1_limit, self.p.radius, self.p.tolerance = span, l1_limit, radius, 4 * sqrt(dim)
         if l1_limit > 0:
-            self.rows_in_ball = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
+            self.rows_in_ball = row_range(dim, radius)
             self.clip_params = &self.rows_in_ball
             self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
         self.sums.dim, self.sums.lower, self.sums.grid = dim, lower, grid
