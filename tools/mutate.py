@@ -34,7 +34,7 @@ EQUIVALENTS = ROOT / "tools" / "mutate_equivalents.txt"
 RECORDED = ["tests/test_recorded_outputs.py"]
 MEMORY = 16 << 30
 WRONG_PACKAGE, NO_TESTS = 99, 5  # exit statuses of pytest
-COPIED = ("src", "ldpfast", "tests", "docs", "tools", "setup.py", "pyproject.toml", "README.md", "LICENSE")
+COPIED = ("src", "ldpfast", "clients", "tests", "docs", "tools", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 
 
 def mechanisms(*names: str) -> list[str]:
@@ -55,6 +55,7 @@ SGD = ["tests/estimation/sgd", "tests/estimation/test_regression.py", "tests/est
 SERIES = ["tests/core/test_series.py", "tests/estimation/test_series_density.py"]
 KEYS = ["tests/test_person_keys.py"]
 SURVEY = ["tests/survey", *KEYS, *CORE]
+CLIENT = ["tests/clients/test_c_client.py", "tests/clients/test_loss.py"]
 STRINGS = ["tests/strings", *SHARED]
 # The tests that hold a file: the first pattern that matches.
 TESTS = {pattern: [*tests, *SHARED] for card in CARDS.values() for pattern, tests in card.kernel_tests.items()} | {
@@ -91,8 +92,11 @@ TESTS = {pattern: [*tests, *SHARED] for card in CARDS.values() for pattern, test
     "src/kernels/check/*": ["tests/core/test_ranges.py", *mechanisms("errors"), *SHARED],
     "src/kernels/sgd/*": SGD,
     "src/kernels/strings/*": STRINGS,
-    "src/kernels/survey/log_up.h": ["tests/clients/test_loss.py"],  # of the client in C alone
+    # Of the client in C alone.
+    "src/kernels/survey/log_up.h": ["tests/clients/test_loss.py"],
     "src/kernels/survey/sha256.h": ["tests/clients/test_loss.py"],
+    "src/kernels/survey/set_numbers.h": CLIENT,
+    "src/kernels/survey/subset_codes.h": CLIENT,
     "src/kernels/survey/*": SURVEY,
     "src/kernels/transform/*": [
         "tests/core/test_transform.py",
@@ -164,9 +168,12 @@ class Tree:
                 self.touched.add(f"build/cython/{Path(mutant.file).with_suffix(suffix)}")
             if not self.run([sys.executable, "setup.py", "-q", "--name"]):
                 return "invalid"
-        different = False
         source = next((name for name in self.touched if name.endswith(".c")), mutant.file)
-        for name in (name for name, sources in self.depends.items() if source in sources):
+        objects = [name for name, sources in self.depends.items() if source in sources]
+        if not objects:  # a header of the client in C alone, which its tests compile
+            return "changed"
+        different = False
+        for name in objects:
             self.touched.add(name)
             if not self.run(self.compile[name]):
                 return "invalid"
