@@ -56,7 +56,10 @@ NAME_PAIRS = [
 ]
 NAME_PAIRS += [("ROUND_FLOOR", "ROUND_CEILING")]
 NAMES = {name: other for pair in NAME_PAIRS for name, other in (pair, pair[::-1])}
-HINTS = re.compile(r"vector_size|aligned\(|prefetch|_Pragma|GCC unroll|lru_cache|^\s*(@|from |import |cimport )")
+HINTS = re.compile(
+    r"vector_size|aligned\(|prefetch|read_soon\(|fetch_to_(?:read|write)\(|_Pragma|GCC unroll|lru_cache"
+    r"|^\s*(@|from |import |cimport )"
+)
 PIECES = r"\w*(?:PIECE|CACHE|FETCH|TILE|SCRATCH|READER)\w*"
 # Except pieces of random words, whose sizes affect the reports of a seed.
 PIECE_SIZE = re.compile(rf"\b(?!CODE_|WIDE_|NOISE_|SUBSET_){PIECES} = [^,;}}#\n]*")
