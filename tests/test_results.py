@@ -18,6 +18,7 @@ from ldpfast.estimation import frequencies
 from ldpfast.privacy import Guarantee
 from ldpfast.reports import aggregator_with, recipe_of
 from ldpfast.results import Binomial, BoundedSum, Debiasing, Estimate, MatrixDebiasing, Normal, StudentT, t_quantile
+from ldpfast.survey import Choice, Mean, Survey, YesNo
 
 from .support.cases import each, each_kind
 from .support.examples import assert_same, assert_same_estimate
@@ -268,6 +269,51 @@ def test_printed_limits_of_shares_are_cut_at_their_range():
     cells = np.array([row.replace("</td>", "").split("<td")[4:6] for row in table])
     shown = np.array([[float(cell.partition(">")[2].partition("<")[0]) for cell in row] for row in cells])
     np.testing.assert_allclose(shown.T, np.clip([low, high], 0, 1), atol=0.006)
+
+
+def test_limits_far_outside_of_the_range_are_printed_as_they_are():
+    """Cut at 0, both would be 0, as if the share were certain. The warning says what is wrong."""
+    reports = ldp.Warner(4.0).privatize(np.zeros(20_000, int), rng=1)
+    with pytest.warns(ldp.DoubtfulWarning):
+        doubtful = ldp.Warner(1.0).estimate(reports)
+    low, high = doubtful.interval()
+    assert f"(95 %: {low:.4f} to {high:.4f}, n = 20000" in repr(doubtful)
+    assert f">{low:.4f}<" in doubtful._repr_html_()
+    nobody = ldp.Warner(1.0).estimate(np.repeat(np.array([0, 1], np.uint8), [765, 235]))  # noise explains it
+    assert nobody.interval()[1] < 0
+    assert "(95 %: 0.000 to 0.000, n = 1000" in repr(nobody)
+
+
+def test_null_values_outside_of_the_range_are_refused():
+    """A 30 in the place of 0.3 would have a p-value of 0."""
+    zeros = np.zeros(1000, int)
+    share, other = (ldp.Warner(1.0).run(zeros, rng=seed) for seed in (1, 2))
+    mean = ldp.SignBit(18.0, 60.0, 1.0).run(np.full(1000, 30.0), rng=1)
+    shares = frequencies(zeros, 3, 1.0, rng=1)
+    survey = Survey({"smokes": YesNo(), "age": Mean(18, 60), "work": Choice(["yes", "no"])}, 3.0)
+    frame = {"smokes": zeros == 1, "age": zeros + 30.0, "work": ["yes", "no"] * 500}
+    by = survey.run({**frame, "city": ["A", "B"] * 500}, by="city", rng=1)
+    first, second = by["A"], by["B"]
+    for estimate, wrong, got, low, high in (
+        (share, 30, 30, 0, 1),
+        (shares, [0.5, 0.3, -0.2], -0.2, 0, 1),
+        (share - other, 1.5, 1.5, -1, 1),
+        (mean, 17, 17, 18, 60),
+        (mean, 0, 0, 18, 60),
+        (first["smokes"], 30, 30, 0, 1),
+        (first["work"], {"yes": 70, "no": 30}, 70, 0, 1),
+        (first["age"], 61, 61, 18, 60),
+        (first["age"] - second["age"], -43, -43, -42, 42),
+        (first["smokes"] - second["smokes"], 30, 30, -1, 1),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"^null must be in \[{low}, {high}\], the range of the value, got {got:g}$"
+        ):
+            estimate.test(wrong)
+    assert share.test(0.1 + 0.2 + 0.7 + 1e-12).n == 1000  # a sum with an error of rounding
+    assert (first["age"] / second["age"]).test(50).pvalue < 1e-9  # a ratio has no range
+    with pytest.raises(ValueError, match=r"^shares must be >= 0 with the sum 1, got the sum 100\.0$"):
+        first["work"].goodness_of_fit([70, 30])
 
 
 @each_kind

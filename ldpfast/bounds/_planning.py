@@ -24,6 +24,7 @@ MARGIN = 1.02  # for errors that decrease faster than in proportion to 1 / epsil
 def _goal(target: Any, error: float, confidence: float | None, fixed: dict[str, Any]) -> tuple[Any, float]:
     """Return the error of a target as a function of its arguments, and the largest accepted value."""
     from ..mechanisms import Mechanism
+    from ..reports import recipe_of
 
     goal = _check.positive("error", error)
     confidence = None if confidence is None else _check.probability("confidence", confidence)
@@ -31,6 +32,11 @@ def _goal(target: Any, error: float, confidence: float | None, fixed: dict[str, 
     # becomes one with a confidence by its parameter beta, if it has one, or by Markov's inequality.
     if isinstance(target, Mechanism):
         _check.keywords("sample_size of a mechanism", fixed, ())
+        low, high = recipe_of(target).value_range
+        if goal >= high - low:
+            raise ValueError(
+                f"error must be below {high - low:g}, the length of the range [{low:g}, {high:g}] of the value, got {goal:g}"
+            )
         z = 1.0
         if confidence is not None:
             from scipy.special import ndtri
@@ -75,7 +81,8 @@ def sample_size(target: Any, error: float, *, confidence: float | None = None, *
         A function of this module such as `median`, or its name, or a mechanism such as ``SignBit(0, 1, 1.0)``.
     error : float
         Accepted error, > 0. For a function: its loss (squared error, half-width, ...). For a mechanism: the standard
-        error of a coordinate, for the worst population.
+        error of a coordinate, for the worst population, below the length of the range of a coordinate. An error of 2
+        percentage points of a share is 0.02.
     confidence : float, optional
         Probability in (0, 1) with which the error is not exceeded; by default the error is one on average. For a
         mechanism, the error is then the half-width of a normal interval. For `gaussian_mean`, it is 1 - beta. For

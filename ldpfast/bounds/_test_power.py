@@ -283,6 +283,6 @@ def _shares(effect: Any, k: int) -> tuple[Floats, Floats]:
         if share.shape != (k,):
             raise ValueError(f"effect[{place}] must have shape ({k},), got shape {share.shape}")
         if not (share >= 0).all() or abs(share.sum() - 1) > SUM_ERROR:
-            raise ValueError(f"effect[{place}] must be shares >= 0 with the sum 1, got the sum {share.sum()!r}")
+            raise ValueError(f"effect[{place}] must be shares >= 0 with the sum 1, got the sum {float(share.sum())!r}")
         found.append(share / share.sum())
     return found[0], found[1]

@@ -459,7 +459,7 @@ class Design(AnswerChannel):
         prevalence : float
             Expected share of yes, in [0, 1].
         stderr : float
-            Standard error, > 0.
+            Standard error, in (0, 1).
 
         Returns
         -------
@@ -475,7 +475,7 @@ class Design(AnswerChannel):
         >>> designs.crosswise(0.25).sample_size(0.1, stderr=0.02)
         2100
         """
-        return max(1, math.ceil(self.variance(prevalence) / _check.positive("stderr", stderr) ** 2))
+        return max(1, math.ceil(self.variance(prevalence) / _check.probability("stderr", stderr) ** 2))
 
     def report(self, question: str, *, prevalence: float, stderr: float, title: str = "") -> DesignReport:
         """Return a page about the design for an ethics committee.
@@ -487,7 +487,7 @@ class Design(AnswerChannel):
         prevalence : float
             Expected share of yes, in (0, 1).
         stderr : float
-            Standard error of the prevalence that the study needs, > 0.
+            Standard error of the prevalence that the study needs, in (0, 1).
         title : str, optional
             Title of the page.
 

@@ -91,7 +91,7 @@ def design_report(design: Any, question: Any, prevalence: Any, stderr: Any, titl
     if not question.strip():
         raise ValueError("question must be the text of the sensitive question, got an empty text")
     before = _check.probability("prevalence", prevalence)
-    error = _check.positive("stderr", stderr)
+    error = _check.probability("stderr", stderr)
     n = design.sample_size(before, error)
     after = _after(design, before)
     first, second = design.answers

@@ -128,8 +128,8 @@ def difference(a: Estimate[Any], b: Estimate[Any]) -> dict[str, Any]:
         hidden = a.rule.hidden + b.rule.hidden
         rule = Normal(a.rule.bias + b.rule.bias, max(a.rule.needed, b.rule.needed), change, hidden)
     known = a.covariance is not None and b.covariance is not None
-    low_a, high_a = a._span
-    low_b, high_b = b._span
+    low_a, high_a = a._possible_range
+    low_b, high_b = b._possible_range
     return {
         "value": _plain(np.asarray(a.value) - b.value),
         "stderr": _plain(np.hypot(a.stderr, b.stderr)),

@@ -25,6 +25,7 @@ from ._test_result import ALTERNATIVES, TestResult, p_values
 Value = TypeVar("Value", bound=float | Floats, covariant=True)
 MAX_COVARIANCES = 512  # numbers with a covariance matrix
 SHARES = (0.0, 1.0)  # range of a share
+ROUNDING = 1e-9  # of a null value, relative to the ends of its range
 
 
 def _json_numbers(value: Any) -> Any:
@@ -272,7 +273,8 @@ class Estimate(Generic[Value]):
         Parameters
         ----------
         null : float or array_like, default 0.0
-            Value under the hypothesis, of the shape of `value` or a single number.
+            Value under the hypothesis, of the shape of `value` or a single number. If the range of the value is known, it
+            must be inside: [0, 1] for a share, [-1, 1] for a difference of shares, [lower, upper] for a mean.
         alternative : {"two-sided", "less", "greater"}, default "two-sided"
             Whether the true value differs, is less, or is greater under the alternative.
 
@@ -286,7 +288,8 @@ class Estimate(Generic[Value]):
         Raises
         ------
         TypeError, ValueError
-            If `null` is not finite numbers of this shape; if `alternative` is not one of the three.
+            If `null` is not finite numbers of this shape, or is outside of the range of the value; if `alternative` is not
+            one of the three.
 
         Warns
         -----
@@ -308,8 +311,14 @@ class Estimate(Generic[Value]):
             raise ValueError(f"null must be a number or have shape {np.shape(self.value)}, got shape {tested.shape}")
         if not np.isfinite(tested).all():
             raise ValueError("null must be finite numbers")
-        self._warn_few()
         found = self._unbiased()
+        lowest, highest = self._possible_range
+        excess = np.maximum(lowest - tested, tested - highest)
+        if (excess > ROUNDING * max(1.0, abs(lowest), abs(highest))).any():
+            raise ValueError(
+                f"null must be in [{lowest:g}, {highest:g}], the range of the value, got {tested.flat[excess.argmax()]:g}"
+            )
+        self._warn_few()
         value, stderr = np.asarray(found.value), np.asarray(found.stderr)
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.where(value == tested, 0.0, (value - tested) / stderr)
@@ -374,6 +383,11 @@ class Estimate(Generic[Value]):
                 SmallSampleWarning,
             )
 
+    @property
+    def _possible_range(self) -> tuple[float, float]:
+        """Smallest and largest value that each number can have, infinite if they are not known."""
+        return self._span
+
     def _limits_at(self, tail: float = (1 - 0.95) / 2) -> tuple[Value, Value]:
         """Return limits with a probability `tail` on each side."""
         return self._limits_of(self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail))
@@ -384,8 +398,16 @@ class Estimate(Generic[Value]):
         return (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
 
     def _bounds(self, limits: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
-        """Return limits as texts, tables and plots show them: cut at the range of the parameter. By default those of 95 %."""
-        low, high = (np.clip(limit, *self._span) for limit in limits or self._limits_at())
+        """Return limits as texts, tables and plots show them: cut at the range of the parameter. By default those of 95 %.
+
+        Limits that are farther outside of the range than they are apart are not cut: the reports contradict the mechanism,
+        and equal limits would look like certainty.
+        """
+        low, high = map(np.asarray, limits or self._limits_at())
+        lowest, highest = self._span
+        with np.errstate(invalid="ignore"):
+            is_far = np.maximum(low - highest, lowest - high) > high - low
+        low, high = (np.where(is_far, limit, np.clip(limit, lowest, highest))[()] for limit in (low, high))
         return low, high
 
     def to_dict(self) -> dict[str, Any]:

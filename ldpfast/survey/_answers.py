@@ -158,6 +158,10 @@ class Answer(Estimate[Any]):
         """
         return goodness_of_fit(self, shares, rng)
 
+    @property
+    def _possible_range(self) -> tuple[float, float]:
+        return self.range
+
     def _equality(self, answers: Sequence[Answer]) -> TestResult | None:
         """Return a test whether several answers to the question are equal; None if it is that of the shares of labels."""
         return None

@@ -44,7 +44,7 @@ def goodness_of_fit(answer: Answer, shares: ArrayLike, rng: RNGLike) -> TestResu
     if given.shape != (len(found.symbols),):
         raise ValueError(f"shares must have shape ({len(found.symbols)},), got shape {given.shape}")
     if not (given >= 0).all() or abs(given.sum() - 1) > 1e-9:
-        raise ValueError(f"shares must be >= 0 with the sum 1, got the sum {given.sum()!r}")
+        raise ValueError(f"shares must be >= 0 with the sum 1, got the sum {float(given.sum())!r}")
     null = given / given.sum()
     precision = Precision.of(found.covariance(null))
     seen = found.shares.value

@@ -235,6 +235,29 @@ def test_sample_size_of_a_custom_mechanism():
 
 
 @each(
+    "mechanism, length, shown",
+    [
+        (ldp.Warner(1.0), 1.0, r"\[0, 1\]"),
+        (ldp.RandomizedResponse(4, 1.0), 1.0, r"\[0, 1\]"),
+        (ldp.SignBit(-4.0, 20.0, 1.0), 24.0, r"\[-4, 20\]"),
+        (ldp.Laplace(-4.0, 20.0, 1.0), 24.0, r"\[-4, 20\]"),
+        (ldp.L2Ball(3, 1.0, radius=2.0), 4.0, r"\[-2, 2\]"),
+    ],
+)
+def test_an_error_as_large_as_the_range_of_the_value_is_refused(mechanism, length, shown):
+    """A standard error of 2 for a share means 2 percentage points, and one person would be enough for 2."""
+    refused = pytest.raises(
+        ValueError, match=f"^error must be below {length:g}, the length of the range {shown} of the value"
+    )
+    for confidence in (None, 0.95):
+        with refused:
+            bounds.sample_size(mechanism, length, confidence=confidence)
+        with refused:
+            bounds.epsilon_for(mechanism, 2 * length, n=100, confidence=confidence)
+    assert bounds.sample_size(mechanism, 0.999 * length) >= 1
+
+
+@each(
     "call, error, message",
     [
         (
