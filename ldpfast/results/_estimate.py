@@ -122,8 +122,8 @@ class Estimate(Generic[Value]):
             every n. For means of codes of bounded size they follow `results.BoundedSum`, which cover for few reports,
             too. Otherwise they follow the rule that the estimator documents: normal limits (possibly widened for a bias),
             random scaling, or the inversion of a test. They are not clipped to the range of the parameter, for
-            differences need them as they are; texts, tables and plots show limits of shares cut at 0 and 1. With liars, they
-            are infinite for reports without bounds, such as Laplace noise.
+            differences need them as they are; texts, tables and plots show limits of shares cut at 0 and 1, unless
+            both are far outside. With liars, they are infinite for reports without bounds, such as Laplace noise.
 
         Raises
         ------
