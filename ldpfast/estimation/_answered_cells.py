@@ -17,6 +17,57 @@ LEAST_ANSWERED = 1e-12  # share of people who answered, for quotients that are n
 
 
 @dataclass(frozen=True, eq=False)
+class ChangeAround:
+    """Largest change of N a - D b if a report is replaced by another one: exact for the quotient R = b / a that is observed.
+
+    N a - D b is a (N - R D) - (b - a R) D, so its change is at most that of both parts.
+
+    Attributes
+    ----------
+    ratio : ndarray
+        The quotients R.
+    change : ndarray
+        Largest changes of N - R D.
+    base : float
+        Largest change of D.
+    """
+
+    ratio: Floats
+    change: Floats
+    base: float
+
+    def __call__(self, a: Floats, b: Floats) -> Floats:
+        return np.asarray(np.abs(a) * self.change + np.abs(b - a * self.ratio) * self.base)
+
+
+@dataclass(frozen=True, eq=False)
+class QuotientChanges:
+    """Largest changes of N - R D and of D if a report is replaced by another one.
+
+    Attributes
+    ----------
+    find : callable
+        Returns the estimates for rows.
+    rows : ndarray, shape (functions, k)
+        Those of N, divided by `scale`.
+    bottom : ndarray, shape (k,)
+        That of D.
+    scale : float
+    """
+
+    find: Callable[[Floats], LinearValues]
+    rows: Floats
+    bottom: Floats
+    scale: float
+
+    def around(self, ratio: Floats) -> tuple[Floats, float]:
+        """Return the changes of N - R D for quotients R, shape (functions,), and that of D."""
+        rows = self.rows - ratio[:, np.newaxis] / self.scale * self.bottom
+        change = self.find(np.concatenate([rows, self.bottom[np.newaxis]])).change
+        return self.scale * change[:-1], float(change[-1])
+
+
+@dataclass(frozen=True, eq=False)
 class RatioValues:
     """Quotients N / D of linear functions, with Fieller's limits.
 
@@ -30,6 +81,10 @@ class RatioValues:
         Largest amounts by which one report moves N.
     base_step : float
         Largest amount by which one report moves D.
+    changes : QuotientChanges
+        What a report can change.
+    liars : float
+        Largest number of forged reports.
     """
 
     numerator: Floats
@@ -39,6 +94,8 @@ class RatioValues:
     c: Floats
     steps: Floats
     base_step: float
+    changes: QuotientChanges
+    liars: float = 0.0
 
     @property
     def _bottom(self) -> float:
@@ -69,11 +126,32 @@ class RatioValues:
         margin = np.abs(BoundedSum(self.step, self.step).bounds(value, stderr, tail)[side > 0] - value)
         known = stderr > 0
         z = np.divide(margin, stderr, out=np.zeros_like(margin), where=known)  # with the steps of single reports
-        ratio = Fieller(
-            self.numerator, np.full_like(value, self.denominator), self.vn, np.full_like(value, self.vd), self.c
-        )
-        found = ratio.bounds(value, stderr, np.maximum(ndtr(-z), 1e-300))[side > 0]
+        found = self._ratio.bounds(value, stderr, np.maximum(ndtr(-z), 1e-300))[side > 0]
         return np.where(known, found, value)
+
+    @property
+    def _ratio(self) -> Fieller:
+        """The rule with the variances of both parts, and with what forged reports change."""
+        like = np.ones_like(self.numerator)
+        ratio = Fieller(self.numerator, like * self.denominator, self.vn, like * self.vd, self.c)
+        return replace(ratio, change=self._change, liars=self.liars) if self.liars else ratio
+
+    @cached_property
+    def _change(self) -> ChangeAround:
+        value = self.value
+        change, base = self.changes.around(value.ravel())
+        return ChangeAround(value, change.reshape(value.shape), base)
+
+    @property
+    def shift(self) -> Floats:
+        """How far the forged reports can move each quotient."""
+        if not self.liars:
+            return np.zeros(self.numerator.shape)
+        return np.where(self.stderr > 0, self._ratio.largest_shift(1.0, self.liars), 0.0)
+
+    def with_liars(self, liars: float) -> RatioValues:
+        """Return the same numbers, of whose reports so many can be forged."""
+        return replace(self, liars=liars)
 
     def reshaped(self, shape: tuple[int, ...]) -> RatioValues:
         """Return the same numbers in another shape."""
@@ -118,6 +196,7 @@ class AnsweredEstimate(CellsEstimate):
             scale * c,
             scale * found.step[:m],
             step,
+            QuotientChanges(find, top, bottom, scale),
         )
 
     def of(self, rows: Floats) -> RatioValues:
@@ -143,6 +222,6 @@ class AnsweredEstimate(CellsEstimate):
         found = covariance[:-1, :-1] - both - both.T + covariance[-1, -1] * np.outer(shown, shown)
         return drawn_noise(found, seed)
 
-    def is_known(self, tail: float) -> bool:
-        answered = self.whole.of(self._answered[np.newaxis])
+    def is_known(self, tail: float, liars: float = 0.0) -> bool:
+        answered = self.whole.of(self._answered[np.newaxis]).with_liars(liars)
         return bool(answered.limit(-1, min(tail, 0.5))[0] > 0)

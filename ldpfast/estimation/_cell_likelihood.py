@@ -20,6 +20,7 @@ from ..mechanisms._tree_level import CodedLevel, ResponseLevel, TreeLevel
 from ..mechanisms._window_level import WindowLevel
 
 LEAST = 1e-300  # probability of a code
+FUNCTIONS_AT_ONCE = 256  # whose terms are in memory
 
 
 @dataclass(eq=False)
@@ -43,7 +44,7 @@ class LevelReports(ABC):
 
     def spread(self, x: Floats) -> Floats:
         """Return the numbers of the nodes of all cells."""
-        return x if self.span == 1 else np.repeat(x, self.span)[: self.k]
+        return x if self.span == 1 else np.repeat(x, self.span, axis=0)[: self.k]
 
     def add_blocks(self, matrix: Floats, weights: Floats) -> None:
         """Add the weight of each node to all pairs of its cells."""
@@ -94,6 +95,18 @@ class LevelReports(ABC):
             Shares at which the gradient is taken, and estimates of the true ones.
         """
 
+    @abstractmethod
+    def terms_of_reports(self, rows: Floats, p: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return what one report adds to linear functions of the gradient at p, up to a constant.
+
+        Returns
+        -------
+        lowest, highest : ndarray, shape (functions,)
+            Smallest and largest term, over all codes.
+        expected : ndarray, shape (k, functions)
+            Mean term of honest reports about a record in each cell.
+        """
+
 
 @dataclass(eq=False)
 class CodeReports(LevelReports):
@@ -132,7 +145,7 @@ class CodeReports(LevelReports):
         """Return the sums of numbers of the codes over the window of each node."""
         if self.width == 1:
             return y
-        total = np.append(0.0, np.cumsum(y))
+        total = np.concatenate([np.zeros((1, *y.shape[1:])), np.cumsum(y, axis=0)])
         return np.asarray(total[self.width :] - total[: -self.width])
 
     def value(self, p: Floats) -> float:
@@ -165,6 +178,11 @@ class CodeReports(LevelReports):
         mean = self.counts @ coefficients
         variance = self.counts @ coefficients**2 - mean**2 / self.n
         return np.maximum(variance, 0.0), np.abs(coefficients).max(axis=0)
+
+    def terms_of_reports(self, rows: Floats, p: Floats) -> tuple[Floats, Floats, Floats]:
+        terms = self.gap * self.part(rows.T) / self.probabilities(p)[:, np.newaxis]
+        expected = self.outside * terms.sum(axis=0) + self.gap * self.spread(self.back(terms))
+        return terms.min(axis=0), terms.max(axis=0), expected
 
 
 @dataclass(eq=False)
@@ -221,6 +239,12 @@ class ShareReports(LevelReports):
         moments = self.level.base + self.level.slope * self.sums(shares)
         variance = moments @ coefficients**2 - (self.seen(shares) @ coefficients) ** 2
         return np.maximum(variance, 0.0) / self.n, np.abs(coefficients).max(axis=0) / (float(self.level.gap) * self.n)
+
+    def terms_of_reports(self, rows: Floats, p: Floats) -> tuple[Floats, Floats, Floats]:
+        moments = self.level.base + self.level.slope * self.sums(p)
+        coefficients = self.seen(rows.T) / moments[:, np.newaxis]
+        lowest, highest = self.level.decoded_range(coefficients)
+        return lowest, highest, self.signs[:, np.newaxis] * self.spread(coefficients)
 
 
 class CellLikelihood:
@@ -302,6 +326,22 @@ class CellLikelihood:
         """Return variances of linear functions of the gradient at p, and the largest step of one report."""
         found = [part.variance_and_step(rows, p, shares) for part in self.parts]
         return np.asarray(sum(variance for variance, _ in found)), np.max([step for _, step in found], axis=0)
+
+    def largest_change(self, rows: Floats, p: Floats) -> Floats:
+        """Return the largest changes of linear functions of the gradient at p if a report is replaced by another one.
+
+        What counts is the term of a report less its mean among honest ones at the same level, because a report can move to
+        another level, where this mean is a different one. The sum of the largest difference above and of that below is convex
+        in the shares of the population, so it is largest where all records are in the same cell. Nothing is assumed about the
+        shares.
+        """
+        found = []
+        for first in range(0, len(rows), FUNCTIONS_AT_ONCE):
+            terms = [part.terms_of_reports(rows[first : first + FUNCTIONS_AT_ONCE], p) for part in self.parts]
+            above = np.max([highest - expected for _, highest, expected in terms], axis=0)
+            below = np.max([expected - lowest for lowest, _, expected in terms], axis=0)
+            found.append((above + below).max(axis=0))
+        return np.concatenate([np.zeros(0), *found])
 
 
 def _reports_of(k: int, level: CodedLevel, codes: NDArray[np.int64]) -> LevelReports:

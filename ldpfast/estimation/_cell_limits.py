@@ -1,25 +1,23 @@
-"""Limits for linear functions of the shares of ordered cells, for their distribution function and for its quantiles."""
+"""Limits for linear functions of the shares of ordered cells, and for their distribution function."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..results import BoundedSum
+from ..results import BoundedSum, Normal, WithLiars, forged_reports, rule_with_liars
 from ._cell_likelihood import CellLikelihood
 
 DRAWS = 2000  # of the noise of the distribution function, always the same ones
 FEWEST_TAIL = 0.01  # probabilities below have too few draws
 RIDGE = 1e-12  # of the information, times n k, so that it can be inverted where a level has no report
 NUGGET = 1e-6  # of correlations
-FAR = 6.0  # standard errors within which ends of cells are tested; no limits are found for larger critical values
 ROUNDING = 1e-12  # of sums of shares
 
 
@@ -35,28 +33,88 @@ class Values(Protocol):
     @property
     def step(self) -> Floats: ...
 
+    @property
+    def shift(self) -> Floats:
+        """How far the forged reports can move each number."""
+
     def limit(self, side: int, tail: Any) -> Floats:
         """Return the lower (side -1) or upper limits (1)."""
 
-    def reshaped(self, shape: tuple[int, ...]) -> Values:
+    def with_liars(self, liars: float) -> Self:
+        """Return the same numbers, of whose reports so many can be forged."""
+
+    def reshaped(self, shape: tuple[int, ...]) -> Self:
         """Return the same numbers in another shape."""
 
 
 @dataclass(frozen=True, eq=False)
+class ReportChanges:
+    """Largest changes of linear functions of the gradient if a report is replaced by another one, computed when needed.
+
+    Attributes
+    ----------
+    likelihood : CellLikelihood
+    p : ndarray, shape (k,)
+        Shares at which the gradient is taken.
+    rows : ndarray, shape (functions, k)
+    """
+
+    likelihood: CellLikelihood
+    p: Floats
+    rows: Floats
+
+    @cached_property
+    def values(self) -> Floats:
+        """The changes, shape (functions,)."""
+        return self.likelihood.largest_change(self.rows, self.p)
+
+
+@dataclass(frozen=True, eq=False)
 class LinearValues:
-    """Unbiased estimates of linear functions of the shares, with standard errors and the largest step of one report."""
+    """Unbiased estimates of linear functions of the shares, with standard errors and the largest step of one report.
+
+    Attributes
+    ----------
+    value, stderr, step : ndarray
+    changes : ReportChanges or None
+        What a report can change; None if there are no reports, as in planning.
+    liars : float
+        Largest number of forged reports.
+    """
 
     value: Floats
     stderr: Floats
     step: Floats
+    changes: ReportChanges | None = None
+    liars: float = 0.0
+
+    @cached_property
+    def change(self) -> Floats:
+        """Largest change of each number if a report is replaced by another one."""
+        assert self.changes is not None
+        return self.changes.values.reshape(self.value.shape)
+
+    @property
+    def shift(self) -> Floats:
+        """How far the forged reports can move each number."""
+        return self.liars * self.change if self.liars else np.zeros(self.value.shape)
 
     def limit(self, side: int, tail: Any) -> Floats:
         """Return the lower (side -1) or upper limits (1)."""
-        return BoundedSum(self.step, self.step).bounds(self.value, self.stderr, tail)[side > 0]
+        rule: Any = BoundedSum(self.step, self.step)
+        if self.liars:
+            rule = rule_with_liars(replace(rule, change=self.change), 1.0, self.liars)
+        limits: tuple[Floats, Floats] = rule.bounds(self.value, self.stderr, tail)
+        return limits[side > 0]
+
+    def with_liars(self, liars: float) -> LinearValues:
+        """Return the same numbers, of whose reports so many can be forged."""
+        return replace(self, liars=liars)
 
     def reshaped(self, shape: tuple[int, ...]) -> LinearValues:
         """Return the same numbers in another shape."""
-        return LinearValues(*(x.reshape(shape) for x in (self.value, self.stderr, self.step)))
+        arrays = (x.reshape(shape) for x in (self.value, self.stderr, self.step))
+        return LinearValues(*arrays, self.changes, self.liars)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +130,73 @@ class EndLimits:
 
     @property
     def rounding(self) -> Floats:
-        """Share of the cells that contain an end, whose records may be on either side of it."""
-        return np.maximum(self.above.value - self.below.value, 0.0)
+        """Share of the cells that contain an end, whose records may be on either side of it, and what lies can change."""
+        return np.maximum(self.above.value - self.below.value, 0.0) + self._shift
+
+    @property
+    def _shift(self) -> Floats:
+        return np.maximum(self.below.shift, self.above.shift)
+
+    def with_liars(self, share: float, n: Any) -> EndLimits:
+        """Return the rule where some reports are forged."""
+        liars = float(forged_reports(share, n))
+        return EndLimits(self.below.with_liars(liars), self.above.with_liars(liars))
+
+    def largest_shift(self, share: float, n: Any) -> Floats:
+        """Return how far forged reports can move each number."""
+        return self.with_liars(share, n)._shift
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         low, high = self.below.limit(-1, tail), self.above.limit(1, tail)
         return np.minimum(low, value), np.maximum(high, value)
+
+
+@dataclass(frozen=True, eq=False)
+class ShareLimits(BoundedSum):
+    """Limits of a share, for which it is computed only if it is needed what a report can change.
+
+    Attributes
+    ----------
+    found : LinearValues
+        Its single estimate.
+    """
+
+    found: LinearValues = field(kw_only=True)
+
+    def with_liars(self, share: float, n: Any) -> WithLiars:
+        """Return the rule where some reports are forged."""
+        return BoundedSum.with_liars(replace(self, change=self.found.change), share, n)
+
+    def largest_shift(self, share: float, n: Any) -> Any:
+        """Return how far forged reports can move the share."""
+        return BoundedSum.largest_shift(replace(self, change=self.found.change), share, n)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalMean(Normal):
+    """Normal limits of a mean, widened for a bias.
+
+    Attributes
+    ----------
+    found : LinearValues
+        Its single estimate.
+    """
+
+    found: LinearValues = field(kw_only=True)
+
+    @property
+    def rounding(self) -> float:
+        """The bound on the bias."""
+        return float(self.bias)
+
+    def with_liars(self, share: float, n: Any) -> WithLiars:
+        """Return the rule where some reports are forged."""
+        shift = self.largest_shift(share, n)
+        return WithLiars(self, shift, shift * self.found.change)
+
+    def largest_shift(self, share: float, n: Any) -> Floats:
+        """Return how far forged reports can move the mean."""
+        return self.found.with_liars(float(forged_reports(share, n))).shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +215,17 @@ class MeanLimits:
     by_coordinate: ClassVar[bool] = True
 
     @property
-    def rounding(self) -> float:
-        """The bound on the bias."""
-        return self.bias
+    def rounding(self) -> Floats:
+        """The bound on the bias, and what forged reports can change."""
+        return self.bias + self.found.shift
+
+    def with_liars(self, share: float, n: Any) -> MeanLimits:
+        """Return the rule where some reports are forged."""
+        return MeanLimits(self.found.with_liars(float(forged_reports(share, n))), self.bias)
+
+    def largest_shift(self, share: float, n: Any) -> Floats:
+        """Return how far forged reports can move the mean."""
+        return self.with_liars(share, n).found.shift
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         return self.found.limit(-1, tail) - self.bias, self.found.limit(1, tail) + self.bias
@@ -149,8 +276,8 @@ class CellsEstimate(ABC):
         return self.draws(0)
 
     @abstractmethod
-    def is_known(self, tail: float) -> bool:
-        """Return whether reports say anything about the shares: not if the people who answer can all be noise."""
+    def is_known(self, tail: float, liars: float = 0.0) -> bool:
+        """Return whether reports say anything about the shares: not if the people who answer can all be noise, or lies."""
 
     @property
     def missing(self) -> LinearValues | None:
@@ -164,11 +291,11 @@ class CellsEstimate(ABC):
         """
         return largest_noise(np.abs(self.noise).max(axis=0), max(1, self.k - 1), confidence)
 
-    def band(self, confidence: float) -> tuple[Floats, Floats]:
+    def band(self, confidence: float, liars: float = 0.0) -> tuple[Floats, Floats]:
         """Return limits of the distribution function at the ends of the first k - 1 cells that hold for all at once."""
         from scipy.special import ndtr
 
-        ends, single = self.of_all_ends, float(ndtr(-self.critical_value(confidence)))
+        ends, single = self.of_all_ends.with_liars(liars), float(ndtr(-self.critical_value(confidence)))
         shown = np.cumsum(self.shares)[:-1]
         low, high = EndLimits(ends, ends).bounds(shown, shown, single)
         low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
@@ -221,7 +348,7 @@ class LinearEstimate(CellsEstimate):
 
     def _of_weights(self, value: Floats, weights: Floats) -> LinearValues:
         variance, step = self.likelihood.variance_and_step(weights, self.p, self.shares)
-        return LinearValues(value, np.sqrt(variance), step)
+        return LinearValues(value, np.sqrt(variance), step, ReportChanges(self.likelihood, self.p, weights))
 
     @cached_property
     def of_cells(self) -> LinearValues:
@@ -249,7 +376,7 @@ class LinearEstimate(CellsEstimate):
     def draws(self, seed: int) -> Floats:
         return drawn_noise(self.end_covariance, seed)
 
-    def is_known(self, tail: float) -> bool:
+    def is_known(self, tail: float, liars: float = 0.0) -> bool:
         return True
 
 
@@ -272,157 +399,6 @@ def _inverse(matrix: Floats) -> Floats:
     inverse = dpotri(factor, lower=1, overwrite_c=1)[0]
     upper = np.triu(inverse.T)
     return np.asarray(upper + np.triu(upper, 1).T)
-
-
-@dataclass(frozen=True, eq=False)
-class CellQuantileLimits:
-    """Limits of quantiles by inversion of tests about the mean of the distribution function over neighboring ends of cells.
-
-    If the quantile is at most the end of a cell, the function is at least q there and at all later ends, so also in the mean
-    over several of them. The limit below is the first end for which this is not rejected; the limit above is the mirror
-    image. A test with the critical value of a normal number would be valid for every population. But the first of many ends
-    that are not rejected is earlier than the noise of a single one explains. So the critical values are smaller: those
-    for which the limits would fail with the given probability, from draws of the noise, for quantiles of the estimated
-    distribution within a standard error, if the function reached q exactly at the end of their cell, or at its start.
-
-    Attributes
-    ----------
-    linear : CellsEstimate
-    q : ndarray
-        Probabilities.
-    low, high : ndarray, shape (k,)
-        Limits in the unit of the records, where a cell is the first or the last that may contain a quantile.
-    rounding : float
-        Width of a cell, within which a quantile can be anywhere.
-    """
-
-    linear: CellsEstimate
-    q: Floats
-    low: Floats
-    high: Floats
-    rounding: float
-    by_coordinate: ClassVar[bool] = True
-
-    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
-        tails = np.broadcast_to(tail, np.shape(self.q)).ravel().tolist()
-        found = np.array([test.cells(own) for test, own in zip(self._tests, tails, strict=True)], np.int64)
-        found = found.reshape(*np.shape(self.q), 2)
-        return np.minimum(self.low[found[..., 0]], value), np.maximum(self.high[found[..., 1]], value)
-
-    @cached_property
-    def _tests(self) -> list[QuantileTests]:
-        return [QuantileTests.of(self.linear, q) for q in np.ravel(self.q).tolist()]
-
-
-@dataclass(frozen=True, eq=False)
-class QuantileTests:
-    """The tests of one quantile, which have limits for every probability of an error.
-
-    Attributes
-    ----------
-    linear : CellsEstimate
-    q : float
-    cell : int
-        Cell of the quantile of the estimate that is shown.
-    start : ndarray of int
-        First end of each mean over neighboring ends.
-    size : int
-        Number of ends in a mean.
-    value, stderr : ndarray
-        The means and their standard errors.
-    below, above : list of ndarray
-        Draws of the critical value at which a limit fails, for some places of the quantile.
-    """
-
-    linear: CellsEstimate
-    q: float
-    cell: int
-    start: NDArray[np.intp]
-    size: int
-    value: Floats
-    stderr: Floats
-    below: list[Floats]
-    above: list[Floats]
-
-    @classmethod
-    def of(cls, linear: CellsEstimate, q: float) -> QuantileTests:
-        """Return the tests of the quantile for the probability q."""
-        k, errors = linear.k, linear.of_all_ends.stderr
-        shown = np.minimum(np.cumsum(linear.shares)[:-1], 1.0)
-        cell = int(np.searchsorted(shown, q))  # that of the quantile of the estimate; the last one has no end
-        error = errors[min(cell, k - 2)]
-        first, last = (int(np.searchsorted(shown, q + side * error)) for side in (-1, 1))
-        size = int(np.clip((last - first) // 4, 1, max(1, k // 8)))
-        # Means over `size` ends, which begin at these: those before and behind are rejected without a look.
-        near = np.flatnonzero(np.abs(shown - q) <= FAR * errors + 2 * linear.of_all_ends.step)
-        begin = max(0, min([cell, first, *near[:1]]) - size)
-        end = min(k - size, max([cell, last, *near[-1:]]) + 1)
-        begin = min(begin, end - 1)
-        start = np.arange(begin, end)
-        weights = np.zeros((len(start), k))
-        weights[np.arange(len(start))[:, np.newaxis], start[:, np.newaxis] + np.arange(size)] = 1 / size
-        means = linear.of_ends(weights)
-        scale = np.maximum(means.stderr, 1e-300)
-        inner = weights[:, :-1]
-        drawn = (inner @ (linear.noise * errors[:, np.newaxis]) + (inner @ shown)[:, np.newaxis]) / scale[:, np.newaxis]
-        below = []
-        above = []
-        for place in {
-            first,
-            cell,
-            last,
-        }:  # where the function just reaches q at the end of this cell, or just before it
-            before, behind = start <= place, start >= place - size
-            if place < k - 1:
-                failing = shown[place] / scale[before, np.newaxis] - drawn[before]
-                below.append(failing.min(axis=0, initial=np.inf))
-            if place > 0:
-                failing = drawn[behind] - shown[place - 1] / scale[behind, np.newaxis]
-                above.append(failing.min(axis=0, initial=np.inf))
-        return cls(linear, q, cell, start, size, means.value, scale, below, above)
-
-    def cells(self, tail: float) -> tuple[int, int]:
-        """Return the first and the last cell that may contain the quantile, with a probability of an error on each side."""
-        critical = self.critical(tail)
-        if max(critical) > FAR or not self.linear.is_known(tail):
-            return 0, self.linear.k - 1
-        return self.cells_for(self.value, critical)
-
-    def critical(self, tail: float) -> tuple[float, float]:
-        """Return the critical values of the tests below and above, for a probability of an error."""
-        below, above = (
-            max([0.0, *(_critical(failing, tail) for failing in side)]) for side in (self.below, self.above)
-        )
-        return below, above
-
-    def cells_for(self, value: Floats, critical: tuple[float, float]) -> tuple[int, int]:
-        """Return the first and the last cell that may contain the quantile, for some means and critical values."""
-        below, above = critical
-        last = self.linear.k - 1
-        low = np.flatnonzero(value + below * self.stderr >= self.q)
-        high = np.flatnonzero(value - above * self.stderr < self.q)
-        lowest = int(self.start[low[0]]) if len(low) else last
-        highest = int(self.start[high[-1]]) + self.size if len(high) else 0
-        return min(lowest, self.cell), min(max(highest, self.cell), last)
-
-    def draws(self, number: int) -> Floats:
-        """Return draws of the means if the shares that are shown were the true ones, shape (means, number)."""
-        linear, shown = self.linear, np.minimum(np.cumsum(self.linear.shares)[:-1], 1.0)
-        ends = shown[:, np.newaxis] + linear.noise[:, :number] * linear.of_all_ends.stderr[:, np.newaxis]
-        total = np.concatenate([np.zeros((1, number)), np.cumsum(ends, axis=0)])
-        return np.asarray((total[self.start + self.size] - total[self.start]) / self.size)
-
-
-def _critical(failing: Floats, tail: float) -> float:
-    """Return the critical value for which a limit fails in about the given part of the draws."""
-    from scipy.special import ndtri
-
-    z = -float(ndtri(tail))
-    if tail >= 0.5:
-        return z
-    level = max(tail, FEWEST_TAIL / 2)
-    found = float(np.quantile(failing, 1 - level))
-    return max(0.0, min(z, found * z / -float(ndtri(level))))
 
 
 def mean_margin(lower: float, upper: float, k: int, is_exact: bool) -> float:

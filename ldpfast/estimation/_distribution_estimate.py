@@ -12,19 +12,20 @@ from numpy.typing import ArrayLike
 
 from .. import _check, _plots
 from .._typing import AnyArray, Floats
-from ..results import ONE_SIGMA, SHARES, Estimate, Normal
+from ..results import ONE_SIGMA, SHARES, Estimate, forged_reports
 from ._answered_cells import AnsweredEstimate
 from ._cell_likelihood import CellLikelihood
 from ._cell_limits import (
-    CellQuantileLimits,
     CellsEstimate,
     EndLimits,
     LinearEstimate,
     LinearValues,
     MeanLimits,
+    NormalMean,
     Values,
     mean_margin,
 )
+from ._cell_quantiles import CellQuantileLimits
 from ._cell_shares import estimated_shares
 
 
@@ -128,9 +129,14 @@ class DistributionValue(Estimate[Any]):
     _quantity: str = "share"
     _unit_text: str = ""
     _labels: tuple[str, ...] = ("",)
+    _all_reports: int | None = None  # of a survey, any of which can be about the number
 
     def _unbiased(self) -> DistributionValue:
         return replace(self, value=self.raw)
+
+    @property
+    def _senders(self) -> int:
+        return self.n if self._all_reports is None else self._all_reports
 
     def _names(self) -> tuple[str, str]:
         return self._quantity, "entry"
@@ -294,7 +300,8 @@ class DistributionEstimate(Estimate[Floats]):
         found = self._linear.of(cells.middles[np.newaxis])
         value, stderr = found.value[0], found.stderr[0]
         margin = mean_margin(cells.lower, cells.upper, cells.count, cells.integers)
-        rule = Normal(margin) if isinstance(found, LinearValues) else MeanLimits(found.reshaped(()), margin)
+        single = found.reshaped(())
+        rule = NormalMean(margin, found=single) if isinstance(single, LinearValues) else MeanLimits(single, margin)
         return self._derived(value, stderr, value, rule, "mean", (cells.lower, cells.upper))
 
     def density(self, points: ArrayLike | None = None) -> Floats:
@@ -322,13 +329,15 @@ class DistributionEstimate(Estimate[Floats]):
             inside &= x == np.floor(x)
         return np.asarray(np.where(inside, self.value[cells.cell_of(x)] / cells.width, 0.0))
 
-    def band(self, confidence: float = 0.95) -> tuple[Floats, Floats, Floats]:
+    def band(self, confidence: float = 0.95, *, liars: float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Return limits of the distribution function that hold at all ends of cells at once.
 
         Parameters
         ----------
         confidence : float, default 0.95
             Confidence level, in (0, 1).
+        liars : float, default 0.0
+            Largest share of the reports that can be forged, in [0, 1), as for `interval`.
 
         Returns
         -------
@@ -339,9 +348,13 @@ class DistributionEstimate(Estimate[Floats]):
         Raises
         ------
         TypeError, ValueError
-            If `confidence` is not a number in (0, 1).
+            If `confidence` is not a number in (0, 1) or `liars` not one in [0, 1).
         """
-        low, high = self._linear.band(_check.probability("confidence", confidence))
+        return self._band(confidence, forged_reports(self._share_of_liars(liars), self.n))
+
+    def _band(self, confidence: float, liars: float) -> tuple[Floats, Floats, Floats]:
+        """Return the limits of `band`, where a number of reports can be forged."""
+        low, high = self._linear.band(_check.probability("confidence", confidence), float(liars))
         high = np.append(high, 1.0)
         first = 0.0 if self._cells.integers else high[0]  # of records that are equal to the lower end
         return self.ends, np.concatenate([[0.0], low, [1.0]]), np.concatenate([[first], high])

@@ -152,6 +152,20 @@ class TreeLevel(CodedLevel):
     def decode(self, counts: NDArray[np.int64]) -> Floats:
         """Return the unbiased shares, or Haar coefficients, of the nodes from counts of codes; zeros without reports."""
 
+    @abstractmethod
+    def decoded_range(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the smallest and the largest weighted sum of the decoded numbers of one report, over all codes.
+
+        Parameters
+        ----------
+        weights : ndarray, shape (nodes, functions)
+            The weights of several sums, as columns.
+
+        Returns
+        -------
+        lowest, highest : ndarray, shape (functions,)
+        """
+
     def _node_and_sign(self, symbols: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Return the nodes of symbols, and 1 for those with a minus sign, else 0."""
         return (symbols >> 1, symbols & 1) if self.signed else (symbols, np.zeros_like(symbols))
@@ -204,6 +218,12 @@ class ResponseLevel(TreeLevel):
         halves = np.zeros(2 * self.nodes)
         halves[: self.symbols] = shares
         return np.asarray(halves[0::2] - halves[1::2])
+
+    def decoded_range(self, weights: Floats) -> tuple[Floats, Floats]:
+        node, minus = self._node_and_sign(np.arange(self.symbols))
+        sums = np.where(minus == 1, -weights[node].T, weights[node].T)
+        always, gap = float(self.coin.q) * sums.sum(axis=1), float(self.gap)
+        return (sums.min(axis=1) - always) / gap, (sums.max(axis=1) - always) / gap
 
     def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
         return np.asarray(symbols[:, np.newaxis] == np.arange(self.codes))
@@ -263,6 +283,16 @@ class HadamardLevel(TreeLevel):
     def decode(self, counts: NDArray[np.int64]) -> Floats:
         signed = walsh(counts[: self.half] - counts[self.half :])
         return np.asarray(signed[: self.nodes] / (max(1, int(counts.sum())) * float(self.gap)))
+
+    def decoded_range(self, weights: Floats) -> tuple[Floats, Floats]:
+        sums = np.pad(weights, ((0, self.half - self.nodes), (0, 0)))
+        length = 1
+        while length < self.half:  # the Walsh-Hadamard transform of each column
+            pairs = sums.reshape(-1, 2, length, sums.shape[1])
+            sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(sums.shape)
+            length *= 2
+        largest = np.abs(sums).max(axis=0) / float(self.gap)  # the codes of the second half have the other sign
+        return -largest, largest
 
     def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
         node, minus = self._node_and_sign(symbols)

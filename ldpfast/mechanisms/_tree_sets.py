@@ -96,6 +96,15 @@ class SetLevel(SetCodes, TreeLevel):
             return np.zeros(self.nodes)
         return np.asarray((self.hits(counts) / n - float(self.moments.support)) / float(self.gap))
 
+    @abstractmethod
+    def sums_in_sets(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the smallest and the largest sum of the weights of the nodes that a code supports, for each column."""
+
+    def decoded_range(self, weights: Floats) -> tuple[Floats, Floats]:
+        always, gap = float(self.moments.support) * weights.sum(axis=0), float(self.gap)
+        lowest, highest = self.sums_in_sets(weights)
+        return (lowest - always) / gap, (highest - always) / gap
+
 
 @lru_cache(maxsize=8)
 def _subsets(nodes: int, size: int) -> tuple[NDArray[np.uint16], NDArray[np.int32], NDArray[np.int32]]:
@@ -141,6 +150,10 @@ class SubsetLevel(SetLevel):
     def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
         members, _, _ = _subsets(self.nodes, self.size)
         return np.asarray((members == symbols[:, np.newaxis, np.newaxis]).any(axis=2))
+
+    def sums_in_sets(self, weights: Floats) -> tuple[Floats, Floats]:
+        ordered = np.sort(weights, axis=0)  # all sets of this size are codes
+        return ordered[: self.size].sum(axis=0), ordered[-self.size :].sum(axis=0)
 
     def _draw_sets(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         counts = np.zeros(self.codes, np.int64)
@@ -240,6 +253,15 @@ class ProjectiveLevel(SetLevel):
 
     def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
         return self.space.are_orthogonal(np.arange(self.codes), self.points[symbols.astype(np.intp)]).T
+
+    def sums_in_sets(self, weights: Floats) -> tuple[Floats, Floats]:
+        lowest, highest = np.full(weights.shape[1], np.inf), np.full(weights.shape[1], -np.inf)
+        part = max(1, MAX_ENTRIES // self.nodes)  # codes at once
+        for first in range(0, self.codes, part):
+            codes = np.arange(first, min(first + part, self.codes))
+            sums = self.space.are_orthogonal(codes, self.points).astype(np.float64) @ weights
+            lowest, highest = np.minimum(lowest, sums.min(axis=0)), np.maximum(highest, sums.max(axis=0))
+        return lowest, highest
 
     def _draw_sets(self, inside: PeopleCounts, outside: PeopleCounts, generator: Generator) -> PeopleCounts:
         return self.space.draw_codes(self.points, inside, outside, generator)

@@ -122,7 +122,7 @@ def difference(a: Estimate[Any], b: Estimate[Any]) -> dict[str, Any]:
     """Return the fields of a - b, for estimates of different people."""
     a, b = a._unbiased(), b._unbiased()
     rule: IntervalRule = Recovered(a, b)
-    if isinstance(a.rule, Normal) and isinstance(b.rule, Normal):
+    if type(a.rule) is Normal and type(b.rule) is Normal:
         changes = _changes(a, b)
         change = None if changes is None else sum(changes)
         hidden = a.rule.hidden + b.rule.hidden

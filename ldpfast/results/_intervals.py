@@ -65,8 +65,8 @@ def no_liars(rule: object) -> ValueError:
     """Return the error for a rule without limits that allow for forged reports."""
     return ValueError(
         "limits with liars exist for shares and means from counts or from reports of bounded size, and for their ratios and "
-        "differences; in surveys for all questions but Number, without weights, and for all tables of a Pairs together, not "
-        f"for a part of them, got limits by {type(rule).__name__}"
+        "differences; in surveys for all questions without weights, and for all tables of a Pairs together, not for a part of "
+        f"them, got limits by {type(rule).__name__}"
     )
 
 

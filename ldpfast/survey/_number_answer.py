@@ -13,18 +13,22 @@ from .. import _check
 from .._typing import Floats
 from ..estimation import DistributionEstimate, DistributionValue
 from ..estimation._cell_likelihood import CellLikelihood
+from ..estimation._cell_limits import ShareLimits
 from ..estimation._distribution_estimate import NumberCells, distribution_of
 from ..estimation.protocols import FEW_REPORTS
 from ..mechanisms import DistributionResponse
 from ..reports import Counted
 from ..results import (
-    BoundedSum,
     Estimate,
     IntervalRule,
     Normal,
     TestResult,
+    forged_reports,
     require_alike,
     require_no_overlap,
+    rounding_of,
+    rule_with_liars,
+    shift_by_liars,
 )
 from ._answer_forms import Found
 from ._answers import Answer
@@ -53,9 +57,23 @@ class ListedLimits:
 
     @property
     def rounding(self) -> Floats:
-        """How much of the margins can be an error that is not random: the bias of the mean, and the width of a cell."""
-        rules: tuple[Any, Any] = self.mean.rule, self.quantiles.rule
-        return np.array([rules[0].bias, *[rules[1].rounding] * len(LISTED)])
+        """How much of the margins can be an error that is not random: of the mean, and of the quantiles."""
+        return self._listed(rounding_of(self.mean.rule), rounding_of(self.quantiles.rule))
+
+    def with_liars(self, share: float, n: Any) -> ListedLimits:
+        """Return the rule where some reports are forged."""
+        mean, quantiles = (
+            replace(part, rule=rule_with_liars(part.rule, share, n)) for part in (self.mean, self.quantiles)
+        )
+        return replace(self, mean=mean, quantiles=quantiles)
+
+    def largest_shift(self, share: float, n: Any) -> Floats:
+        """Return how far forged reports can move each number."""
+        return self._listed(*(shift_by_liars(part.rule, share, n) for part in (self.mean, self.quantiles)))
+
+    @staticmethod
+    def _listed(mean: Any, quantiles: Any) -> Floats:
+        return np.append(mean, np.broadcast_to(quantiles, (len(LISTED),)))
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         tails = np.broadcast_to(tail, (len(LABELS),))
@@ -81,6 +99,31 @@ class LimitsOfGroups:
     def needed(self) -> int:
         """Number of reports that a group needs if some have too few, else 0."""
         return max(int(getattr(rule, "needed", 0)) for rule in self.rules)
+
+    @property
+    def rounding(self) -> Floats:
+        """How much of the margins can be an error that is not random."""
+        return self._stacked([rounding_of(rule) for rule in self.rules])
+
+    def with_liars(self, share: float, n: Any) -> LimitsOfGroups:
+        """Return the rule where some reports of each group are forged."""
+        return LimitsOfGroups(
+            tuple(rule_with_liars(rule, share, own) for rule, own in zip(self.rules, self._each(n), strict=True))
+        )
+
+    def largest_shift(self, share: float, n: Any) -> Floats:
+        """Return how far forged reports can move the numbers of each group."""
+        return self._stacked(
+            [shift_by_liars(rule, share, own) for rule, own in zip(self.rules, self._each(n), strict=True)]
+        )
+
+    def _each(self, n: Any) -> list[float]:
+        """Return the number of reports of each group."""
+        return [float(own) for own in np.broadcast_to(np.ravel(n), (len(self.rules),))]
+
+    @staticmethod
+    def _stacked(parts: Sequence[Any]) -> Floats:
+        return np.stack(np.broadcast_arrays(*parts)).astype(np.float64)
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         tails = np.broadcast_to(tail, np.shape(value))
@@ -233,13 +276,15 @@ class NumberAnswer(Answer):
         """
         return self._distribution.density(points)
 
-    def band(self, confidence: float = 0.95) -> tuple[Floats, Floats, Floats]:
+    def band(self, confidence: float = 0.95, *, liars: float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Return limits of the distribution function that hold at all ends of cells at once.
 
         Parameters
         ----------
         confidence : float, default 0.95
             Confidence level, in (0, 1).
+        liars : float, default 0.0
+            Largest share of the reports of the survey that can be forged, in [0, 1), as for `interval`.
 
         Returns
         -------
@@ -249,11 +294,13 @@ class NumberAnswer(Answer):
         Raises
         ------
         TypeError, ValueError
-            If `confidence` is not a number in (0, 1); if nobody was asked.
+            If `confidence` is not a number in (0, 1) or `liars` not one in [0, 1); if nobody was asked.
         """
-        return self._distribution.band(confidence)
+        return self._distribution._band(confidence, self._forged(liars))
 
-    def difference_band(self, other: NumberAnswer, confidence: float = 0.95) -> tuple[Floats, Floats, Floats]:
+    def difference_band(
+        self, other: NumberAnswer, confidence: float = 0.95, *, liars: float = 0.0
+    ) -> tuple[Floats, Floats, Floats]:
         """Return limits of the difference of two distribution functions that hold at all ends of cells at once.
 
         Parameters
@@ -262,6 +309,8 @@ class NumberAnswer(Answer):
             The answer of other people to a question with the same cells. That nobody is in both is for the caller to know.
         confidence : float, default 0.95
             Confidence level, in (0, 1).
+        liars : float, default 0.0
+            Largest share of the reports of each survey that can be forged, in [0, 1), as for `interval`.
 
         Returns
         -------
@@ -272,7 +321,8 @@ class NumberAnswer(Answer):
         Raises
         ------
         TypeError, ValueError
-            If `other` is no such answer, or is computed from the same reports; if `confidence` is not a number in (0, 1).
+            If `other` is no such answer, or is computed from the same reports; if `confidence` is not a number in (0, 1) or
+            `liars` not one in [0, 1).
 
         Examples
         --------
@@ -289,7 +339,8 @@ class NumberAnswer(Answer):
         confidence = _check.probability("confidence", confidence)
         require_alike(self, other)
         require_no_overlap(self, other)
-        low, high = band_of_difference(self._distribution, other._distribution, confidence)
+        forged = (self._forged(liars), other._forged(liars))
+        low, high = band_of_difference(self._distribution, other._distribution, confidence, forged)
         return self.ends, np.append(low, 0.0), np.append(high, 0.0)
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = True) -> Any:
@@ -336,9 +387,13 @@ class NumberAnswer(Answer):
             raise ValueError("a distribution must have at least 1 answer, got n = 0")
         return self._found
 
+    def _forged(self, liars: float) -> float:
+        """Return the number of reports that can be forged, for a share of those of the survey."""
+        return float(forged_reports(self._share_of_liars(liars), self._senders))
+
     def _own(self, found: DistributionValue) -> DistributionValue:
         """Return a number with the people and the guarantee of the answer."""
-        return replace(found, guarantee=self._whole_guarantee, _people=self._people)
+        return replace(found, guarantee=self._whole_guarantee, _people=self._people, _all_reports=self._survey_reports)
 
     def without_answers(self, gaps: NDArray[np.bool_]) -> NumberAnswer:
         return replace(super().without_answers(gaps), _found=None)
@@ -414,7 +469,8 @@ class FoundNumber(Found):
         found = distribution_of(likelihood, self.cells, counted, has_missing=self.optional)
         share, missing = found._linear.missing, None
         if share is not None:
-            rule = BoundedSum(share.step[0], share.step[0], FEW_REPORTS if n < FEW_REPORTS else 0)
+            few, single = FEW_REPORTS if n < FEW_REPORTS else 0, share.reshaped(())
+            rule = ShareLimits(single.step, single.step, few, found=single)
             value, stderr = float(share.value[0]), float(share.stderr[0])
             missing = Answer(value, stderr, n, self.mechanism.guarantee, None, rule, _numbers=numbers)
         return NumberAnswer.of(found, missing, numbers)

@@ -12,7 +12,8 @@ import numpy as np
 from .._typing import Floats
 from ..estimation._answered_cells import AnsweredEstimate
 from ..estimation._cell_likelihood import CellLikelihood
-from ..estimation._cell_limits import CellsEstimate, LinearEstimate, LinearValues, QuantileTests, Values
+from ..estimation._cell_limits import CellsEstimate, LinearEstimate, LinearValues, Values
+from ..estimation._cell_quantiles import QuantileTests
 from ..mechanisms import DistributionResponse
 from ..reports import recipe_of
 from ._planned_answer import Expected, PlannedAnswer
@@ -74,7 +75,7 @@ class ExpectedEstimate(CellsEstimate):
     def draws(self, seed: int) -> Floats:
         return self.many.noise
 
-    def is_known(self, tail: float) -> bool:
+    def is_known(self, tail: float, liars: float = 0.0) -> bool:
         return True
 
     def margin(self, q: float, tail: float) -> float:

@@ -17,10 +17,13 @@ from ..results._differences import hypotenuse
 MARGIN = 3.5  # standard errors at which margins are compared with normal ones, near those of the largest of all ends
 
 
-def band_of_difference(a: DistributionEstimate, b: DistributionEstimate, confidence: float) -> tuple[Floats, Floats]:
+def band_of_difference(
+    a: DistributionEstimate, b: DistributionEstimate, confidence: float, liars: tuple[float, float]
+) -> tuple[Floats, Floats]:
     """Return limits of the difference of two distribution functions at the lower end and at the ends of all cells but the last.
 
-    At the lower end the share of the records that are equal to it can be anything up to that of the first cell.
+    At the lower end the share of the records that are equal to it can be anything up to that of the first cell. `liars` are the
+    largest numbers of forged reports of both.
     """
     from scipy.special import ndtr
 
@@ -29,11 +32,12 @@ def band_of_difference(a: DistributionEstimate, b: DistributionEstimate, confide
     drawn = _noise([first, second], errors)
     standard = np.abs(drawn[0] - drawn[1]) / _at_least(np.hypot(*errors))[:, np.newaxis]
     single = float(ndtr(-largest_noise(standard.max(axis=0), max(1, first.k - 1), confidence)))
-    value, other = first.of_all_ends, second.of_all_ends
+    value, other = (part.of_all_ends.with_liars(own) for part, own in zip((first, second), liars, strict=True))
     low_a, high_a, low_b, high_b = (part.limit(side, single) for part in (value, other) for side in (-1, 1))
     raw = value.value - other.value
-    low = raw - hypotenuse(value.value - low_a, high_b - other.value)
-    high = raw + hypotenuse(high_a - value.value, other.value - low_b)
+    shift = value.shift + other.shift  # forged reports are no noise: what they change is added
+    low = raw - shift - hypotenuse(value.value - low_a - value.shift, high_b - other.value - other.shift)
+    high = raw + shift + hypotenuse(high_a - value.value - value.shift, other.value - low_b - other.shift)
     shown = np.cumsum(first.shares)[:-1] - np.cumsum(second.shares)[:-1]
     if a.contains_start:
         low, high = np.append(-np.abs(high_b[:1]), low), np.append(np.abs(high_a[:1]), high)

@@ -367,12 +367,85 @@ def test_parts_of_tables_of_pairs_say_that_all_tables_have_limits_with_liars(par
             call(0.01)
 
 
-@each("question, records", [(Number(0, 10), NUMBERS)])
-def test_other_questions_say_which_ones_have_limits_with_liars(question, records):
-    answer = Survey({"asked": question}, 4.0).run({"asked": records}, rng=1)["asked"]
-    for call in (answer.largest_shift, lambda share: answer.interval(liars=share)):
-        with pytest.raises(ValueError, match="in surveys for all questions but Number, without weights"):
-            call(0.01)
+NUMBER_PARTS = {
+    "listed": lambda answer: answer,
+    "function": lambda answer: answer.cdf([2.5, 5.0]),
+    "share": lambda answer: answer.probability(2.5, 5.0),
+    "mean": lambda answer: answer.mean,
+    "median": lambda answer: answer.quantile(),
+}
+
+
+@each("optional", [False, True])
+def test_numbers_have_limits_with_liars(optional):
+    survey = Survey({"asked": Number(0, 10, cells=16, optional=optional)}, 4.0)
+    records = (lacking(NUMBERS) if optional else NUMBERS) * 20
+    answer = survey.run({"asked": records}, rng=1)["asked"]
+    parts = {name: part(answer) for name, part in NUMBER_PARTS.items()}
+    if optional:
+        parts["no answer"] = answer.missing
+    for part in parts.values():
+        (low, high), (lower, higher) = part.interval(), part.interval(liars=0.05)
+        assert np.all(lower <= low)
+        assert np.all(high <= higher)
+        assert np.any(lower < low)
+        assert np.all(part.largest_shift(0.05) > 0)
+        assert np.all(part.largest_shift(0) == 0)
+    assert answer.largest_shift(0.01)[0] == pytest.approx(answer.mean.largest_shift(0.01))
+    if optional:  # the forged reports decide who answered
+        assert answer.mean.largest_shift(0.9) == math.inf
+        np.testing.assert_array_equal(answer.interval(liars=0.9), ([0.0] * 6, [10.0] * 6))
+
+
+@pytest.mark.long
+@each("optional", [False, True])
+def test_no_replacement_moves_numbers_farther(optional):
+    """30 of 12,000 reports; the weights of the linear estimate are those of each data set, which adds a little."""
+    survey = Survey({"asked": Number(0, 10, cells=8, optional=optional)}, 4.0)
+    records = (lacking(NUMBERS) if optional else NUMBERS) * 20
+    reports = survey.privatize({"asked": records}, rng=1)
+    rows = [own for own in kinds(reports, "asked").values() if len(own) >= 30]
+    answer = answer_of(survey, reports, "asked")
+    moved = dict.fromkeys(("function", "mean"), 0.0)
+    for old, new in list(itertools.permutations(rows, 2))[::3]:
+        other = answer_of(survey, with_lies(reports, old[:30], reports.slice(new[0], 1)), "asked")
+        for name in moved:
+            own, lied = (NUMBER_PARTS[name](found) for found in (answer, other))
+            moved[name] = np.maximum(moved[name], np.abs(np.subtract(lied.raw, own.raw)))
+    for name, largest in moved.items():
+        shift = NUMBER_PARTS[name](answer).largest_shift(0.0025)
+        assert np.all(largest <= 1.03 * shift)
+        assert np.all(shift <= 1.5 * largest)
+
+
+def test_all_lies_can_be_about_a_number_among_other_questions():
+    """Half of the people are asked for the number."""
+    survey = Survey({"asked": Number(0, 10, cells=16), "other": YesNo()}, 4.0, weights={"asked": 1, "other": 1})
+    answer = survey.run({"asked": NUMBERS * 20, "other": SMOKES * 20}, rng=1)["asked"]
+    for part in (answer, answer.mean):
+        share = np.ravel(part.largest_shift(0.001))[0]
+        assert share == pytest.approx(np.ravel(answer._found.mean.largest_shift(0.001 * 12_000 / answer.n))[0])
+    (_, low, high), (_, lower, higher) = answer.band(), answer.band(liars=0.001)
+    assert np.all(lower <= low)
+    assert np.all(high <= higher)
+    assert np.any(lower < low)
+
+
+def test_differences_of_numbers_allow_for_liars_in_both():
+    survey = Survey({"asked": Number(0, 10, cells=16)}, 4.0)
+    results = survey.run({"asked": NUMBERS * 20, "group": ["a", "b"] * 6000}, by="group", rng=1)
+    a, b = results["a"]["asked"], results["b"]["asked"]
+    for part in NUMBER_PARTS.values():
+        difference = part(a) - part(b)
+        shifts = part(a).largest_shift(0.002) + part(b).largest_shift(0.002)
+        np.testing.assert_allclose(difference.largest_shift(0.002), shifts)
+        (low, high), (lower, higher) = difference.interval(), difference.interval(liars=0.002)
+        assert np.all(lower <= low)
+        assert np.all(high <= higher)
+    (_, low, high), (_, lower, higher) = a.difference_band(b), a.difference_band(b, liars=0.002)
+    shift = a.cdf(5.0).largest_shift(0.002) + b.cdf(5.0).largest_shift(0.002)
+    assert low[8] - shift - lower[8] == pytest.approx(0, abs=0.1 * shift)
+    assert higher[8] - shift - high[8] == pytest.approx(0, abs=0.1 * shift)
 
 
 def test_ratios_and_differences_of_answers_count_the_lies_about_one_question():
