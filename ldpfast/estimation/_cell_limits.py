@@ -113,8 +113,8 @@ class LinearValues:
 
     def reshaped(self, shape: tuple[int, ...]) -> LinearValues:
         """Return the same numbers in another shape."""
-        arrays = (x.reshape(shape) for x in (self.value, self.stderr, self.step))
-        return LinearValues(*arrays, self.changes, self.liars)
+        arrays = {name: getattr(self, name).reshape(shape) for name in ("value", "stderr", "step")}
+        return replace(self, **arrays)
 
 
 @dataclass(frozen=True, eq=False)

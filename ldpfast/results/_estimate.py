@@ -156,8 +156,8 @@ class Estimate(Generic[Value]):
             Of the shape of `value`. A liar replaces a report by any other one of the format. For shares and means it depends
             neither on the records nor on the other reports; for ratios it is for these reports, and it is infinite where
             the forged reports can decide the denominator. It is infinite for reports without bounds, such as Laplace noise.
-            For vectors, rotated signs, ratios about sets of options, all pairs of questions and strings that were found it is
-            an upper bound.
+            For vectors, rotated signs, distributions of numbers, ratios about sets of options, all pairs of questions and
+            strings that were found it is an upper bound.
 
         Raises
         ------

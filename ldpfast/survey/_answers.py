@@ -99,7 +99,7 @@ class Answer(Estimate[Any]):
         ------
         TypeError, ValueError
             If `confidence` is not a number in (0, 1) or `liars` not one in [0, 1); with liars, if the answer is weighted, or
-            comes from several questions or distributions of numbers, or is a single table of all pairs of questions.
+            comes from several questions, or is a single table of all pairs of questions.
 
         Warns
         -----

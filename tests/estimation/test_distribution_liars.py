@@ -18,7 +18,9 @@ EPSILONS = [0.5, 1.0, 2.0, 4.0, 8.0]
 HAAR = [TreeResponse(50, e, method="haar", branching=2) for e in (1.0, 5.0)]
 QUICK = {(16, 2.0), (16, 4.0), (50, 8.0)}
 CASES = [
-    (k, e) if (k, e) in QUICK else pytest.param(k, e, marks=pytest.mark.long) for k in (16, 50, 64) for e in EPSILONS
+    (k, e) if (k, e) in QUICK else pytest.param(k, e, marks=pytest.mark.long)
+    for k in (16, 50, 64)
+    for e in EPSILONS[k == 64 :]
 ]
 
 
@@ -189,8 +191,7 @@ def test_bands_and_differences_allow_for_liars():
 @pytest.mark.claim("Intervals of distributions with liars cover the worst forged reports.", "Estimates")
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:entry .* by more than noise explains")
-@each("epsilon", [1.0, 4.0])
-@each("side", [-1, 1])
+@each("epsilon, side", [(1.0, -1), (4.0, 1)])
 def test_limits_of_distributions_hold_for_people_who_know_everything(epsilon, side):
     """60 of 3000 people, in 200 surveys. The number is the distribution function in the middle, or follows from it."""
     k, n, runs, forged = 16, 3000, 200, 60
