@@ -477,14 +477,15 @@ class FoundNumber(Found):
 
     def _of_nobody(self, numbers: int) -> Answer:
         guarantee, unknown = self.mechanism.guarantee, np.full(len(LABELS), np.nan)
-        missing = Answer(np.nan, np.inf, 1, guarantee, _numbers=numbers) if self.optional else None
+        rule = Normal(change=np.inf)  # of a single forged report
+        missing = Answer(np.nan, np.inf, 1, guarantee, None, rule, _numbers=numbers) if self.optional else None
         return NumberAnswer(
             unknown,
             np.full(len(LABELS), np.inf),
             1,
             guarantee,
             None,
-            Normal(),
+            rule,
             labels=LABELS,
             missing=missing,
             range=(self.cells.lower, self.cells.upper),

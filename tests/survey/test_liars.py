@@ -467,6 +467,17 @@ def test_questions_that_nobody_was_asked_exclude_nothing():
     assert answer.largest_shift(0.01) == math.inf
 
 
+def test_numbers_that_nobody_was_asked_exclude_nothing():
+    survey = Survey({"a": Number(0, 1, cells=4, optional=True), "b": Number(0, 1, cells=4, optional=True)}, 4.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single report
+        result = survey.run({"a": [0.5], "b": [0.5]}, rng=1)
+    (answer,) = (answer for answer in result.values() if not answer.n)
+    np.testing.assert_array_equal(answer.interval(liars=0.01), ([0.0] * 6, [1.0] * 6))
+    assert np.all(answer.largest_shift(0.01) == math.inf)
+    assert answer.missing.interval(liars=0.01) == (0.0, 1.0)
+
+
 def test_weighted_answers_have_no_limits_with_liars():
     """Liars would choose the group in which a report counts most."""
     survey = Survey({"asked": YesNo(), "way": Choice(WAYS, optional=True)}, 4.0)
