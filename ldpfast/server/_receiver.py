@@ -277,11 +277,11 @@ class Receiver:
                     first = self._jobs.get(timeout=QUIET_SECONDS) if are_many else self._jobs.get_nowait()
             except queue.Empty:
                 pass
+            for one in self._by_time:
+                one.advance()  # before the answers: a wave that is refused as closed is closed for good then
             if jobs:
                 are_many = sum(job.requests for job in jobs) > 1
                 self._store(jobs)
-            for one in self._by_time:
-                one.advance()
             is_late = time.monotonic() - last_fold > FOLD_SECONDS
             if self.folds and self._unfolded and (is_late or self._unfolded >= FOLDED or not is_open):
                 self._fold()

@@ -43,6 +43,7 @@ class WaveSchedule:
         self._clock, self._tell = clock, closed
         self._lock = threading.Lock()
         self._closed = 0  # the last wave that was closed, with all before it
+        self._refused = 0  # the last wave that was refused as closed: it and all before it are closed, whatever the clock does
         self._failure = ""
         self._series = store.plan.versions[0].series  # one process can have several
 
@@ -55,9 +56,17 @@ class WaveSchedule:
         return plan.waves.issuperset(self._calendar.received(now))
 
     def refusal(self, wave: int | None, now: int) -> str | None:
-        """Return why a report to a wave is refused at a moment; None if it is received."""
+        """Return why a report to a wave is refused at a moment; None if it is received.
+
+        What is refused as closed once, always is.
+        """
+        if wave is None or wave <= self._refused:
+            return "closed"
         received = self._calendar.received(now)
-        return None if wave in received else "early" if wave is not None and wave >= received.stop else "closed"
+        if wave >= received.start:
+            return None if wave in received else "early"
+        self._refused = wave
+        return "closed"
 
     def advance(self) -> None:
         """Open and close what it is time for. If that fails, it is logged and tried again by the next call.
@@ -82,7 +91,7 @@ class WaveSchedule:
             self._store.open(plan)
 
     def _close(self) -> None:
-        over = self._calendar.received(self.now()).start - 1
+        over = max(self._calendar.received(self.now()).start - 1, self._refused)
         if over <= self._closed:
             return
         waves = self._store.waves_to_close(over)

@@ -255,6 +255,33 @@ def test_a_clock_that_goes_back_opens_no_closed_wave(tmp_path, restarts):
     assert [row for row in content(url)["waves"] if row[1]] == [row for row in before["waves"] if row[1]]
 
 
+def test_what_was_refused_as_closed_stays_refused_although_the_clock_goes_back(tmp_path):
+    url, clock = f"sqlite:///{tmp_path}/reports.db", Clock(FIRST.calendar.opens(2) + DAY)
+    reports, over = reports_of(1, 2)[:5], FIRST.calendar.closes(2) + GRACE
+    with served(url, clock) as server:
+        schedule, before = server.app.state.schedule, clock.now
+        assert [schedule.refusal(wave, now) for now in (before, over, before) for wave in (2, 3)] == [
+            *(None, "early"),
+            *("closed", None),
+            *("closed", "early"),
+        ]
+        clock.move(server, before)
+        assert send(server, reports) == (0, 0, {"closed": 5})
+    with served(url, clock) as server:
+        assert send(server, reports) == (0, 0, {"closed": 5})
+
+
+def test_a_wave_is_closed_for_good_before_its_reports_are_refused(tmp_path, monkeypatch):
+    clock = Clock(FIRST.calendar.opens(2) + DAY)
+    with served(f"sqlite:///{tmp_path}/reports.db", clock) as server:
+        store, closed = server.app.state.store, []
+        add = store.add_refusals
+        monkeypatch.setattr(store, "add_refusals", lambda *given: (closed.append(len(store.closed)), add(*given)))
+        clock.now = FIRST.calendar.closes(2) + GRACE  # the thread has not looked at the clock
+        assert send(server, reports_of(1, 2)[:5]) == (0, 0, {"closed": 5})
+        assert closed == [2]
+
+
 def test_closed_waves_are_read_when_the_clock_or_the_calendar_goes_back(tmp_path, caplog):
     """What was counted is not hidden, and the operator is told why reports to the current wave are refused."""
     url, clock = f"sqlite:///{tmp_path}/reports.db", Clock(FIRST.calendar.opens(2))
