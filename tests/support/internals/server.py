@@ -3,8 +3,8 @@
 from ldpfast.server import _access as access
 from ldpfast.server import _alerts as alerts
 from ldpfast.server import _exports as exports
-from ldpfast.server import _ids, _mounted
 from ldpfast.server import _loss as loss
+from ldpfast.server import _mounted
 from ldpfast.server import _page_states as page_states
 from ldpfast.server import _receiver as server_receiver
 from ldpfast.server import _reports as reports
@@ -46,7 +46,7 @@ __all__ = [
 
 exported_messages = exports.exported_messages
 exported_state = exports.exported_state
-LoggedIds = _ids.LoggedIds
+LoggedIds = server_store.LoggedIds
 Reports = reports.Reports
 Status = reports.Status
 ServerPlan = server_plan.ServerPlan
