@@ -14,6 +14,7 @@ import pickle
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,8 @@ def bits(value: Any) -> Any:
         return [bits(item) for item in value]
     if isinstance(value, Question):
         return value.fingerprint
+    if isinstance(value, MethodType):
+        return value.__func__.__qualname__, bits(value.__self__)
     if isinstance(value, People):  # every aggregator has a name of its own
         return value.occasions, value.asked
     if is_dataclass(value):

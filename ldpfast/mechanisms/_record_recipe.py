@@ -5,6 +5,7 @@ One class; its methods are the steps of a piece of records: of one person, an ar
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -271,12 +272,12 @@ class RecordRecipe(Recipe):
         records, single = self.domain.records(x)
         return self._reports(records, single, rng, out, clip, warn=clip)
 
-    def _missing_vectors(self, records: AnyArray) -> int:
-        """Return how many vectors have NaN: a gradient with NaN is a fault, which clipping would hide."""
-        if self.domain.width is None:
-            return 0
-        missing = self.domain.missing_vectors
-        return sum(_threads.parallel_map(lambda a, b: missing(records[a:b]), len(records), 1, records.size // 8))
+    def _warn_missing(self, records: AnyArray) -> None:
+        """Warn if vectors have NaN: a gradient with NaN is a fault, which clipping would hide."""
+        if self.domain.width is not None:
+            missing, n = self.domain.missing_vectors, len(records)
+            found = _threads.parallel_map(lambda a, b: missing(records[a:b]), n, 1, records.size // 8)
+            Clipped(missing=sum(found)).warn(n, "the reports are")
 
     def _reports(
         self, records: AnyArray, single: bool, rng: RNGLike, out: AnyArray | None, clip: bool, *, warn: bool = False
@@ -292,13 +293,16 @@ class RecordRecipe(Recipe):
         small = not clip and to is not None and to.nbytes <= records.nbytes // 2
         direct = to is not None and not small and _check.is_laid_out(to) and not np.may_share_memory(to, records)
         reports = to.reshape((n, *shape)) if to is not None and direct else np.empty((n, *shape), dtype)
+        if warn and out is not None and any(action == "error" for action, *_ in warnings.filters):
+            self._warn_missing(records)  # before `out` is changed
+            warn = False
         complete = False  # whether certainly no vector has NaN
         if is_personal(rng):
             self._of_persons(records, rng.of(self.label.schema, n), reports, clip=clip)
         else:
             complete = self._fill(records, rng, reports, clip=clip, check_first=direct)
         if warn and not complete:
-            Clipped(missing=self._missing_vectors(records)).warn(n, "the reports are")
+            self._warn_missing(records)
         answer = reports[0] if single else reports
         if out is None or to is None:
             return answer

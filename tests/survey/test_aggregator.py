@@ -305,22 +305,22 @@ def test_damaged_states_are_refused(at, change):
     ],
 )
 def test_impossible_states_are_refused(change):
-    header, payload = envelope.unseal(MAGIC, "a survey", WHOLE.to_bytes())
+    header, payload = envelope.unseal(MAGIC.plain, "a survey", WHOLE.to_bytes())
     with pytest.raises(ValueError, match="data must"):
-        Aggregator.from_bytes(envelope.seal(MAGIC, {**header, **change}, payload))
+        Aggregator.from_bytes(envelope.seal(MAGIC.plain, {**header, **change}, payload))
     with pytest.raises(ValueError, match="must hold a state of"):
-        Aggregator.from_bytes(envelope.seal(MAGIC, header, payload[:-8]))
-    assert Aggregator.from_bytes(envelope.seal(MAGIC, header, payload)) == WHOLE
+        Aggregator.from_bytes(envelope.seal(MAGIC.plain, header, payload[:-8]))
+    assert Aggregator.from_bytes(envelope.seal(MAGIC.plain, header, payload)) == WHOLE
 
 
 @each("number", range(len(SURVEY._recipe.items) + len(SURVEY._recipe.pairs)))
 @each("value", [-1, 901])
 def test_impossible_counts_are_refused(number, value):
-    header, payload = envelope.unseal(MAGIC, "a survey", WHOLE.to_bytes())
+    header, payload = envelope.unseal(MAGIC.plain, "a survey", WHOLE.to_bytes())
     forged = bytearray(payload)
     forged[8 * number : 8 * number + 8] = value.to_bytes(8, "little", signed=True)
     with pytest.raises(ValueError, match="data must hold a state that n = 900"):
-        Aggregator.from_bytes(envelope.seal(MAGIC, header, bytes(forged)))
+        Aggregator.from_bytes(envelope.seal(MAGIC.plain, header, bytes(forged)))
 
 
 # Clients --------------------------------------------------------------------------------------------------------------
