@@ -92,7 +92,7 @@ static void codes_and_bits(void)
     const residue odd = {five, 1.3, 0.1, 0.2, 0};
     residue even = {five, 1.3, 0.1, 0.25, 1};
     even.answer.k = 4;
-    const bins cuts = {five, {0.1, 0.3, 0.5, 0.9}};
+    const bins cuts = {five, {{0.1, 0.3, 0.5, 0.9}, {0.1, 0.3, 0.5, 0.9}}};
     const sign_bit narrow = {-1, 1, 0.5, 1155000000u, ((uint64_t)1 << 32) - 2 * 1155000000ull, 32};
     const sign_bit wide = {-1, 1, 0.5, (uint64_t)1 << 62, (uint64_t)1 << 63, 64};
     unary_encoding unary = {130, (uint64_t)1 << 62, 0};

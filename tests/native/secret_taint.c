@@ -166,7 +166,7 @@ static void responses(void)
     privatize("residue, f64", privatize_residue_f64, &odd_wide, doubles, 301, 8, 1);
     privatize("residue, f64", privatize_residue_f64, &even, doubles, 301, 8, 1);
 
-    const bins cuts = {narrow, {0.1, 0.3, 0.5, 0.9}}, one_cut = {bit, {0.5}};
+    const bins cuts = {narrow, {{0.1, 0.3, 0.5, 0.9}, {0.1, 0.3, 0.5, 0.9}}}, one_cut = {bit, {{0.5}, {0.5}}};
     privatize("bins, f32", privatize_bins_f32, &cuts, floats, 301, 4, 1);
     privatize("bins, f32", privatize_bins_f32, &one_cut, floats, 1, 4, 1);
     privatize("bins, f64", privatize_bins_f64, &cuts, doubles, 301, 8, 1);

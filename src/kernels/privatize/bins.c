@@ -3,7 +3,6 @@
 #include <float.h>
 
 #include "check/ranges.h"
-#include "simd/branchless.h"
 
 #define KERNEL_REALS
 #define KERNEL_BODY "privatize/bins_body.h"

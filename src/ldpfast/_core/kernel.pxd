@@ -13,7 +13,7 @@ cdef struct record_source:
 
 cdef class Kernel:
     cdef privatize_fn by_size[4]       # by the item size of the records
-    cdef clip_fn clip_by_size[4]       # nearest valid vectors of those that are not finite; NULL: the kernels need none
+    cdef clip_fn clip_by_size[4]       # nearest valid vectors of those that are far outside; NULL: the kernels need none
     cdef tally_fn tally_by_size[4]     # tallies of the reports of such records
     cdef const void *params
     cdef const void *clip_params

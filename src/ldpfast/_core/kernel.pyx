@@ -45,15 +45,19 @@ cdef class Kernel:
 
     cdef int privatize_block(self, int size, stream_key *key, uint64_t block, const void *x, size_t n, void *out,
                              char *workspace) noexcept nogil:
-        """Call the kernel for one block; see kernel.h for the result. A kernel with a workspace finds it in its parameters, of which the call has a copy."""
+        """Call the kernel for one block; see kernel.h for the result.
+
+        A kernel with a workspace finds it in its parameters, of which the call has a copy.
+        """
         return self.by_size[size](self.params, key, block, x, n, out)
 
     cdef int privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
                               char *out, char *scratch, bint clip) noexcept nogil:
         """Privatize n records with items of 2^size bytes from number `first` on, starting at block number `block`.
 
-        `scratch` is that of `scratch_for`. Returns what the kernels found, as in kernel.h. With `clip`, a block with vectors that
-        `clip_by_size` may change is privatized again, from the nearest valid ones and with the same random numbers: that takes longer.
+        `scratch` comes from `scratch_for`. Returns what the kernels found, as in kernel.h. With `clip`, a block with vectors
+        that `clip_by_size` may change is privatized again, from the nearest valid ones and with the same random numbers: that
+        takes longer.
         """
         cdef size_t i = 0, now, rows = self.rows
         cdef int found = 0, here
@@ -102,7 +106,8 @@ cdef class Kernel:
         """Fill `out` with the reports of the records `x`, starting at block number `block` of the key.
 
         `x` is contiguous in all axes but the first. Returns whether all records are certainly valid. With `clip` the
-        nearest valid records are used, and the result is whether certainly no vector has NaN. Without a key (None) the operating system gives one, which is used for this call only.
+        nearest valid records are used, and the result is whether certainly no vector has NaN. Without a key (None) the operating
+        system gives one, which is used for this call only.
         """
         cdef Py_buffer records, reports
         cdef record_source source

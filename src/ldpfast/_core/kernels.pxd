@@ -110,7 +110,6 @@ cdef extern from "random/uniform.h" nogil:
 
 cdef extern from "privatize/kernel.h" nogil:
     enum:
-        LDP_OUTSIDE
         LDP_FAR
     ctypedef int (*privatize_fn "privatize_fn *")(
         const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out) noexcept nogil
@@ -327,7 +326,7 @@ cdef extern from "privatize/residue.h" nogil:
 cdef extern from "privatize/bins.h" nogil:
     ctypedef struct bins:
         randomized_response answer
-        double cuts[255]
+        double cuts[2][255]
     privatize_fn privatize_bins_f32, privatize_bins_f64
 
 

@@ -3,10 +3,14 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from math import comb
+from math import comb, inf, nan
 
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport *
+
+cdef extern from "<float.h>" nogil:
+    float FLT_MAX
+    double DBL_MAX
 
 # Coins, whose integers the kernels take.
 # protocol Coin: k, bits, keep, words_per_symbol, reciprocal, shift
@@ -274,8 +278,9 @@ cdef class Bins(FloatCodes):
         self.p.answer = response_of(coin, STREAM_BINS)
         if len(cuts) != coin.k - 1:
             raise ValueError("there must be one cut less than symbols")
-        for i, cut in enumerate(cuts):
-            self.p.cuts[i] = cut
+        for wide, largest in enumerate((FLT_MAX, DBL_MAX)):
+            for i, cut in enumerate(cuts):
+                self.p.cuts[wide][i] = nan if cut > largest else -inf if cut <= -largest else cut
         self.params = &self.p
         self.configure_bytes(coin.k)
         self.by_size = [NULL, NULL, privatize_bins_f32, privatize_bins_f64]
