@@ -65,6 +65,7 @@ def add_commands(commands: Any) -> None:
 
 
 def add_database(parser: Any, optional_survey: bool = False, survey_note: str = "", wave_note: str = "") -> None:
+    """Add the arguments that say which surveys a database has, in which waves or rounds."""
     parser.add_argument(
         "surveys",
         nargs="*" if optional_survey else "+",
@@ -89,11 +90,6 @@ def add_database(parser: Any, optional_survey: bool = False, survey_note: str = 
         help="number of an open round, from 0 on, of a repeated survey, whose file has `round` and `rounds`; may be repeated, "
         "the last is the current one",
     )
-
-
-def _read_surveys(paths: Sequence[Path], rounds: Sequence[int] | None) -> tuple[list[Survey], dict[str, Any]]:
-    """Return the surveys of files, those of repeated surveys in open rounds, and what the newest declares for a server."""
-    return served_together(surveys_of_files(paths, rounds))
 
 
 def served_together(parsed: Mapping[Path, list[Survey]]) -> tuple[list[Survey], dict[str, Any]]:
@@ -269,7 +265,7 @@ def _store(arguments: argparse.Namespace, is_for_all: bool = False) -> Any:
     from ..server._server_plan import ServerPlan
     from ..server._store import Store
 
-    surveys, declared = _read_surveys(arguments.surveys, arguments.round)
+    surveys, declared = served_together(surveys_of_files(arguments.surveys, arguments.round))
     waves = arguments.wave
     if is_for_all and surveys[0].waves is not None:
         waves = [newest_wave(arguments.database, surveys)]

@@ -19,7 +19,7 @@ from .. import _check
 from ..reports import Aggregator, recipe_of
 from ..survey import Survey, SurveyResult, compare
 from ..survey._conclude import conclude_some
-from ..survey._pool_waves import pooled_counts
+from ..survey._pool_waves import newest_of, pooled_counts
 from ._server_plan import checked_questions
 from ._store import Store
 
@@ -178,8 +178,7 @@ def _changed(
 
 def counts_of_versions(counted: Sequence[Aggregator]) -> Aggregator:
     """Return the counts of different people together: of several waves, or of the versions in one, for the newest version."""
-    surveys: list[Survey] = [one.question for one in counted]
-    return pooled_counts(counted, max(surveys, key=lambda survey: (survey.revision, survey.wave)))
+    return pooled_counts(counted, newest_of(one.question for one in counted))
 
 
 class AlertWatch:
@@ -232,11 +231,10 @@ class AlertWatch:
 
     def _counted(self, last: int) -> dict[int, Aggregator]:
         """Return the counted reports of each wave, to all versions together: a person answers one of them."""
-        n = self._store.summary().n
         found: dict[int, list[Aggregator]] = {}
-        for occasion in self._store.occasions():
+        for occasion in self._store.answered():
             number = occasion.number
-            if number is not None and number <= last and n.get(occasion.fingerprint):
+            if number is not None and number <= last:
                 versions = found.setdefault(number, [])
                 versions.append(occasion.counted(self._store.counts(occasion.fingerprint).values()))
         return {number: counts_of_versions(versions) for number, versions in found.items()}

@@ -384,8 +384,7 @@ class _Server:
 
     def _series(self, unit: str) -> SeriesResults:
         """Return the results of all waves or rounds that have reports."""
-        n = self.store.summary().n
-        found = [one for one in self.store.occasions() if one.unit == unit and n.get(one.fingerprint)]
+        found = [one for one in self.store.answered() if one.unit == unit]
         if not found:
             raise HTTPException(404, f"there is no {unit} with reports")
         return SeriesResults(self._results, found)
@@ -397,12 +396,12 @@ class _Server:
                 return self._series("wave").pooled()
             except ValueError as error:
                 raise HTTPException(400, str(error)) from None
-        occasion, n = self._occasion(request), self.store.summary().n
+        occasion = self._occasion(request)
         if together is None:
             return self._results.of(occasion)
         if occasion.unit != "wave" or "version" in request.query_params:
             raise HTTPException(400, "pool must be left out with version, and without waves")
-        versions = [one for one in self.store.occasions() if one.key == occasion.key and n.get(one.fingerprint)]
+        versions = [one for one in self.store.answered() if one.key == occasion.key]
         return self._results.of(*(versions or [occasion]))
 
     async def comparison(self, request: Request) -> Response:
@@ -484,9 +483,8 @@ class _Server:
         return _picture(await self._worker.compute(request, self._trend))
 
     def _trend(self, gone: threading.Event) -> bytes | None:
-        n = self.store.summary().n
-        known = [one for one in self.store.occasions() if n.get(one.fingerprint)]
-        found = {one.occasion.title: one.result() for one in SeriesResults(self._results, known).waves(gone)}
+        waves = SeriesResults(self._results, self.store.answered()).waves(gone)
+        found = {results.occasion.title: results.result() for results in waves}
         return trend_plot({title: result for title, result in found.items() if result is not None})
 
     # Operators --------------------------------------------------------------------------------------------------------

@@ -138,8 +138,7 @@ def _with_reports(store: Store) -> list[SurveyOccasion]:
     ValueError
         If there are none.
     """
-    n = store.summary().n
-    found = [one for one in store.occasions() if n.get(one.fingerprint)]
+    found = store.answered()
     if not found:
         raise ValueError("the database must have reports, got none")
     return found

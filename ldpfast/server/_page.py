@@ -63,8 +63,7 @@ class Shown:
         """Return the seconds after which a browser should ask again, if there are `n` reports; None if it should not."""
         if self.state is None or (self.state.answers is None and n):
             return FIRST_SECONDS
-        is_newest = (self.state.n, self.state.withdrawn) == (n, withdrawn)
-        return None if self.is_recent or is_newest else NEXT_SECONDS
+        return None if self.is_recent or self.state.is_newest(n, withdrawn) else NEXT_SECONDS
 
 
 def document(title: str, body: str, refresh: int | None = None) -> str:

@@ -49,6 +49,10 @@ class PageState:
     answers: ShownAnswers | None
     withdrawn: int
 
+    def is_newest(self, n: int, withdrawn: int) -> bool:
+        """Return whether it has all of `n` reports, of which `withdrawn` others were withdrawn."""
+        return (self.n, self.withdrawn) == (n, withdrawn)
+
 
 Key = tuple[bytes, str | None]  # fingerprint of the survey, and label of a group
 
@@ -102,7 +106,7 @@ class PageStates:
         key = (occasion.fingerprint, label)
         self._take(key)
         known = self._states.get(key)
-        if known is not None and (known.n, known.withdrawn) == (n, withdrawn):
+        if known is not None and known.is_newest(n, withdrawn):
             return known
         if key not in self._under_way:
             self._under_way[key] = self._worker.start(lambda: self._computed(occasion, label))

@@ -426,6 +426,11 @@ class Store:
         found = [one for one in known if last is None or (one.entry or 0) <= last or one.fingerprint in self.closed]
         return sorted(found, key=_order)
 
+    def answered(self) -> list[SurveyOccasion]:
+        """Return the `occasions` that have reports."""
+        n = self.summary().n
+        return [one for one in self.occasions() if n.get(one.fingerprint)]
+
 
 @dataclass(frozen=True)
 class OpenedPlan:

@@ -43,9 +43,8 @@ class WaveSchedule:
         self._clock, self._tell = clock, closed
         self._lock = threading.Lock()
         self._closed = 0  # the last wave that was closed, with all before it
-        self._refused = (
-            0  # the last wave that was refused as closed: it and all before it are closed, whatever the clock does
-        )
+        # The last wave that was refused as closed: it and all before it are closed, whatever the clock does.
+        self._refused = 0
         self._failure = ""
         self._series = store.plan.versions[0].series  # one process can have several
 

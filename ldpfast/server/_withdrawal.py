@@ -36,8 +36,6 @@ def withdraw(store: Store, id_: bytes) -> Withdrawal:
     """
     keys = {occasion.key for occasion in store.plan.occasions().values()}
     with store.write() as connection:
-        if file_of(store.engine) is not None:
-            connection.exec_driver_sql("PRAGMA secure_delete = ON")
         connection.execute(sa.select(about.c.version).with_for_update())  # nobody folds meanwhile
         numbers = connection.scalars(sa.select(occasions.c.occasion).where(occasions.c.key.in_(keys))).all()
         found = {_withdrawn(store, connection, number, id_) for number in numbers}

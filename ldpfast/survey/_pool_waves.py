@@ -63,9 +63,14 @@ def pool(aggregators: Sequence[Aggregator]) -> SurveyResult:
     people = [recipe_of(survey).occasion for survey in surveys]
     if len(set(people)) < len(people):
         raise ValueError("aggregators must be of different people, got two of the same ones: merge counts of one wave")
-    newest = max(surveys, key=lambda survey: (survey.revision, survey.wave))
+    newest = newest_of(surveys)
     found = pooled_counts(counted, newest)._counts
     return conclude(recipe_of(newest), found.group(), False)._of_people(found.people)
+
+
+def newest_of(surveys: Iterable[Survey]) -> Survey:
+    """Return the newest version of a survey, in its last wave."""
+    return max(surveys, key=lambda survey: (survey.revision, survey.wave))
 
 
 def pooled_counts(counted: Sequence[Aggregator], newest: Survey) -> Aggregator:
