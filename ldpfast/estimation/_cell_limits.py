@@ -248,6 +248,11 @@ class CellsEstimate(ABC):
     shares: Floats
     raw: Floats
 
+    @property
+    def shown(self) -> Floats:
+        """The distribution function that is shown, at the ends of the first k - 1 cells."""
+        return np.minimum(np.cumsum(self.shares)[:-1], 1.0)
+
     @abstractmethod
     def of(self, rows: Floats) -> Values:
         """Return the estimates of linear functions of the shares, shape (functions, k)."""

@@ -68,7 +68,7 @@ class CellQuantileLimits:
         if not self.liars:
             return np.zeros(np.shape(self.q))
         last, shift = self.linear.k - 1, self.linear.of_all_ends.with_liars(self.liars).shift
-        shown = np.minimum(np.cumsum(self.linear.shares)[:-1], 1.0)
+        shown = self.linear.shown
         raised, lowered = np.maximum.accumulate(shown + shift), np.minimum.accumulate((shown - shift)[::-1])[::-1]
         first, own, final = (np.minimum(np.searchsorted(ends, self.q), last) for ends in (raised, shown, lowered))
         return np.maximum(self.high[own] - self.low[first], self.high[final] - self.low[own])
@@ -125,8 +125,8 @@ class QuantileTests:
         """Return the tests of the quantile for the probability q, where a number of reports can be forged."""
         k, errors = linear.k, linear.of_all_ends.stderr
         shifts = linear.of_all_ends.with_liars(liars).shift
-        shown = np.minimum(np.cumsum(linear.shares)[:-1], 1.0)
-        cell = int(np.searchsorted(shown, q))  # that of the quantile of the estimate; the last one has no end
+        shown = linear.shown
+        cell = int(np.searchsorted(shown, q))  # of the quantile of the estimate; the last one has no end
         error = errors[min(cell, k - 2)]
         first, last = (int(np.searchsorted(shown, q + side * error)) for side in (-1, 1))
         size = int(np.clip((last - first) // 4, 1, max(1, k // 8)))
@@ -187,7 +187,7 @@ class QuantileTests:
 
     def draws(self, number: int) -> Floats:
         """Return draws of the means if the shares that are shown were the true ones, shape (means, number)."""
-        linear, shown = self.linear, np.minimum(np.cumsum(self.linear.shares)[:-1], 1.0)
+        linear, shown = self.linear, self.linear.shown
         ends = shown[:, np.newaxis] + linear.noise[:, :number] * linear.of_all_ends.stderr[:, np.newaxis]
         total = np.concatenate([np.zeros((1, number)), np.cumsum(ends, axis=0)])
         return np.asarray((total[self.start + self.size] - total[self.start]) / self.size)

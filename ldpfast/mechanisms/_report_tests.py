@@ -51,7 +51,6 @@ def plausibility_of(recipe: Tested, reports: AnyArray) -> Plausibility:
     if not n:
         raise ValueError("reports must be at least 1, got none")
     kinds, entropy = recipe.law.kinds_of(reports), recipe.entropy
-    channel = _channel(recipe)
     multiplicities = equal_reports(recipe.report.pack(reports))
     tests = {
         "kinds": None if kinds is None else kinds.test(n),
@@ -62,7 +61,7 @@ def plausibility_of(recipe: Tested, reports: AnyArray) -> Plausibility:
     if isinstance(recipe.report, CountFormat):
         state = recipe.report.tallied(reports)
         tests["shares"] = _shares(recipe, state, n)
-        tests["codes"] = None if channel is None else _codes(recipe, channel, state, n)
+        tests["codes"] = _codes(recipe, state, n)
     return Plausibility.of(n, tests, 0 if kinds is None else kinds.improbable(n), n - len(multiplicities), entropy)
 
 
@@ -91,7 +90,7 @@ def _channel(recipe: Tested) -> Floats | None:
 
 
 def _shares(recipe: Tested, state: AnyArray, n: int) -> TestResult | None:
-    """Test the numbers of hits, whose probabilities are those of the ends of the range; None if there are no such numbers."""
+    """Test the numbers of hits, whose probabilities lie between those for both ends of the range; None without such numbers."""
     rule: Any = recipe.report.mean(recipe.decoding, state, n).rule
     rule = rule.rule if isinstance(rule, WithGaps) else rule
     if not isinstance(rule, Binomial):
@@ -100,8 +99,11 @@ def _shares(recipe: Tested, state: AnyArray, n: int) -> TestResult | None:
     return tail_test(np.asarray(rule.hits), rule.n, np.asarray(low), np.asarray(high))
 
 
-def _codes(recipe: Tested, channel: Floats, state: AnyArray, n: int) -> TestResult | None:
+def _codes(recipe: Tested, state: AnyArray, n: int) -> TestResult | None:
     """Test the number of each code, where it is not a number of hits, by its smallest and largest probability."""
     if not recipe.report.is_code or (isinstance(recipe.debiasing, Debiasing) and recipe.value_range == (0.0, 1.0)):
         return None
-    return tail_test(recipe.report.counts(state), n, channel.min(axis=0), channel.max(axis=0))
+    channel = _channel(recipe)
+    return (
+        None if channel is None else tail_test(recipe.report.counts(state), n, channel.min(axis=0), channel.max(axis=0))
+    )

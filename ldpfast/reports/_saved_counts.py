@@ -53,7 +53,7 @@ def seal_counts(magic: Magic, header: Mapping[str, Any], states: Sequence[AnyArr
 
 
 def unseal_counts(magic: Magic, what: str, data: bytes) -> tuple[dict[str, Any], SavedCounts]:
-    """Return the header and the counts of bytes that `seal_counts` returned; errors are those of `unseal`."""
+    """Return the header and the counts of bytes that `seal_counts` returned; errors as for `unseal`."""
     header, payload = unseal(magic.plain, what, data, magic.packed)
     return header, SavedCounts(payload, bytes(data[:8]) == magic.packed)
 
