@@ -1,9 +1,9 @@
 """Kernels of all mechanisms, one class per mechanism, with the same name."""
-from libc.math cimport sqrt
+from libc.math cimport INFINITY, NAN, sqrt
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from math import comb, inf, nan
+from math import comb
 
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport *
@@ -280,7 +280,7 @@ cdef class Bins(FloatCodes):
             raise ValueError("there must be one cut less than symbols")
         for wide, largest in enumerate((FLT_MAX, DBL_MAX)):
             for i, cut in enumerate(cuts):
-                self.p.cuts[wide][i] = nan if cut > largest else -inf if cut <= -largest else cut
+                self.p.cuts[wide][i] = NAN if cut > largest else -INFINITY if cut <= -largest else cut
         self.params = &self.p
         self.configure_bytes(coin.k)
         self.by_size = [NULL, NULL, privatize_bins_f32, privatize_bins_f64]
