@@ -56,8 +56,10 @@ LDP_INLINE REAL NAME(square_sum)(const REAL *x, size_t n)
             memcpy(&y, x + j + v * PER_VECTOR, sizeof y);
             sum[v] += y * y;
         }
-    for (size_t v = 0; j < n; v++, j += PER_VECTOR) {
-        const vector y = NAME(load_first)(x + j, n - j);
+#pragma GCC unroll 4
+    for (size_t v = 0; v < VECTORS; v++) {
+        const size_t at = j + v * PER_VECTOR < n ? j + v * PER_VECTOR : n;
+        const vector y = NAME(load_first)(x + at, n - at);
         sum[v] += y * y;
     }
     sum[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);

@@ -3,18 +3,14 @@
 #include "random/normals.h"
 #include "simd/branchless.h"
 
-/* Returns the factor of the direction u in the report of the record y, in units of the radius. `sum` holds the sums of u^2, u y
- * and y^2. The first word is the rounding coin, the second the private coin. */
-LDP_INLINE double signed_scale(const l2_ball *p, const double sum[3], reader *sign)
-{
-    const uint64_t rounding = reader_word(sign), coin = reader_word(sign);
-    const double norm = clamp_unit(__builtin_sqrt(sum[2]), 0); /* with a NaN anywhere: the center */
-    const uint64_t minus =
-        (uint64_t)(sum[1] < 0) ^ (uint64_t)(unit_interval(rounding) >= (1 + norm) / 2) ^ (uint64_t)(coin >= p->heads);
-    return p->scale / __builtin_sqrt(sum[0]) * (1 - 2 * (double)(int64_t)minus);
-}
+enum { TOGETHER = 64 }; /* rows whose signs are computed at once */
 
-enum { PIECE = 4096 }; /* coordinates whose squares are added in the precision of the records */
+/* Sums of u^2, u y and y^2 of rows y, in units of the radius, and of their directions u. */
+typedef struct {
+    double direction[TOGETHER], product[TOGETHER], record[TOGETHER];
+} row_sums;
+
+enum { PIECE = 4096 };          /* coordinates whose squares are added in the precision of the records */
 enum { MAX_PARTS = 4096 / 32 }; /* rows of l2_ball_parts, whose rows have at least 32 numbers */
 
 #define KERNEL_REALS

@@ -4,30 +4,61 @@
 
 #define NORMALS LDP_PASTE(normals, DTYPE)
 
-/* What the norm of a row tells of it. The sum of the squares has a smaller error than the tolerance. */
-LDP_INLINE int NAME(found)(const l2_ball *p, const double sum[3])
-{
-    const double limit = 1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24);
-    return outside_of_ball(sum[2], limit * limit);
-}
-
-/* Writes the report of x to `out`, from a row `u` of normal numbers. Returns what its norm tells. */
-LDP_INLINE int NAME(finish_row)(const l2_ball *p, const REAL *x, reader *sign, const REAL *u, REAL *out)
+/* Adds the numbers of a row, or of a part of it, to the sums. */
+LDP_INLINE void NAME(add_row)(const REAL *u, const REAL *x, REAL per_radius, size_t n, row_sums *sums, size_t row)
 {
     double sum[3] = {0};
-    NAME(add_products)(u, x, (REAL)p->per_radius, p->dim, sum);
-    const REAL scale = (REAL)signed_scale(p, sum, sign);
-    for (size_t j = 0; j < p->dim; j++) /* vector loop */
-        out[j] = u[j] * scale;
-    return NAME(found)(p, sum);
+    NAME(add_products)(u, x, per_radius, n, sum);
+    sums->direction[row] += sum[0];
+    sums->product[row] += sum[1];
+    sums->record[row] += sum[2];
+}
+
+/* The factors of n directions in their reports. The first word of a row is the rounding coin, the second the private coin. Returns
+ * what the norms tell of the rows; the sum of the squares has a smaller error than the tolerance. */
+static int NAME(signed_scales)(const l2_ball *p, const row_sums *sums, reader *sign, size_t n, REAL *scale)
+{
+    uint64_t rounding[TOGETHER], coin[TOGETHER];
+    const double scale_of_one = p->scale, limit = 1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24);
+    const uint64_t heads = p->heads;
+    int invalid = 0;
+    for (size_t i = 0; i < n; i++) {
+        rounding[i] = reader_word(sign);
+        coin[i] = reader_word(sign);
+    }
+    for (size_t i = 0; i < n; i++) { /* vector loop */
+        const double norm = clamp_unit(__builtin_sqrt(sums->record[i]), 0); /* with a NaN anywhere: the center */
+        const uint64_t minus = (uint64_t)(sums->product[i] < 0) ^ (uint64_t)(unit_interval(rounding[i]) >= (1 + norm) / 2) ^
+                               (uint64_t)(coin[i] >= heads);
+        const double size = scale_of_one / __builtin_sqrt(sums->direction[i]);
+        scale[i] = (REAL)double_of(bits_f64(size) ^ minus << 63);
+    }
+    for (size_t i = 0; i < n; i++)
+        invalid |= outside_of_ball(sums->record[i], limit * limit);
+    return invalid;
+}
+
+/* Writes the reports of n rows x, from rows `u` of normal numbers. Returns what their norms tell. */
+static int NAME(finish_rows)(const l2_ball *p, const REAL *x, reader *sign, const REAL *u, size_t n, REAL *out)
+{
+    const size_t dim = p->dim;
+    REAL scale[TOGETHER];
+    row_sums sums = {0};
+    for (size_t i = 0; i < n; i++)
+        NAME(add_row)(u + i * dim, x + i * dim, (REAL)p->per_radius, dim, &sums, i);
+    const int invalid = NAME(signed_scales)(p, &sums, sign, n, scale);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < dim; j++) /* vector loop */
+            out[i * dim + j] = u[i * dim + j] * scale[i];
+    return invalid;
 }
 
 /* Rows of at most PIECE numbers: the normal numbers of a few rows at once. Memory is fetched meanwhile. */
 static int NAME(short_rows)(const l2_ball *p, const REAL *x, stream *direction, reader *sign, size_t n, REAL *out)
 {
-    enum { TOGETHER = 1024 };
+    enum { NUMBERS = 1024 };
     REAL u[PIECE] LDP_ALIGNED;
-    const size_t dim = p->dim, rows = dim > TOGETHER ? 1 : TOGETHER / dim;
+    const size_t dim = p->dim, rows = dim > NUMBERS ? 1 : NUMBERS / dim;
     int invalid = 0;
     for (size_t i = 0; i < n; i += rows) {
         const size_t now = n - i < rows ? n - i : rows;
@@ -37,8 +68,10 @@ static int NAME(short_rows)(const l2_ball *p, const REAL *x, stream *direction, 
             fetch_to_write(out + i * dim + j, size * sizeof *out);
             NORMALS(direction, u + j, size);
         }
-        for (size_t r = i; r < i + now; r++)
-            invalid |= NAME(finish_row)(p, x + r * dim, sign, u + (r - i) * dim, out + r * dim);
+        for (size_t r = 0, some; r < now; r += some) {
+            some = now - r < TOGETHER ? now - r : TOGETHER;
+            invalid |= NAME(finish_rows)(p, x + (i + r) * dim, sign, u + r * dim, some, out + (i + r) * dim);
+        }
     }
     return invalid;
 }
@@ -46,18 +79,18 @@ static int NAME(short_rows)(const l2_ball *p, const REAL *x, stream *direction, 
 /* One row of more than PIECE numbers. */
 static int NAME(long_row)(const l2_ball *p, const REAL *x, stream *direction, reader *sign, REAL *out)
 {
-    REAL u[PIECE] LDP_ALIGNED;
-    double sum[3] = {0};
+    REAL u[PIECE] LDP_ALIGNED, scale;
+    row_sums sums = {0};
     for (size_t j = 0, size; j < p->dim; j += size) {
         size = p->dim - j < PIECE ? p->dim - j : PIECE;
         NORMALS(direction, u, size);
-        NAME(add_products)(u, x + j, (REAL)p->per_radius, size, sum);
+        NAME(add_row)(u, x + j, (REAL)p->per_radius, size, &sums, 0);
         memcpy(out + j, u, size * sizeof *u);
     }
-    const REAL scale = (REAL)signed_scale(p, sum, sign);
+    const int invalid = NAME(signed_scales)(p, &sums, sign, 1, &scale);
     for (size_t j = 0; j < p->dim; j++) /* vector loop */
         out[j] *= scale;
-    return NAME(found)(p, sum);
+    return invalid;
 }
 
 static int NAME(privatize_l2_ball)(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out)
