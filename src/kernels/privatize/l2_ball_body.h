@@ -4,14 +4,11 @@
 
 #define NORMALS LDP_PASTE(normals, DTYPE)
 
-/* Adds the numbers of a row, or of a part of it, to the sums. */
-LDP_INLINE void NAME(add_row)(const REAL *u, const REAL *x, REAL per_radius, size_t n, row_sums *sums, size_t row)
+LDP_INLINE void NAME(keep_sums)(const double sum[3], row_sums *sums, size_t row)
 {
-    double sum[3] = {0};
-    NAME(add_products)(u, x, per_radius, n, sum);
-    sums->direction[row] += sum[0];
-    sums->product[row] += sum[1];
-    sums->record[row] += sum[2];
+    sums->direction[row] = sum[0];
+    sums->product[row] = sum[1];
+    sums->record[row] = sum[2];
 }
 
 /* The factors of n directions in their reports. The first word of a row is the rounding coin, the second the private coin. Returns
@@ -43,9 +40,12 @@ static int NAME(finish_rows)(const l2_ball *p, const REAL *x, reader *sign, cons
 {
     const size_t dim = p->dim;
     REAL scale[TOGETHER];
-    row_sums sums = {0};
-    for (size_t i = 0; i < n; i++)
-        NAME(add_row)(u + i * dim, x + i * dim, (REAL)p->per_radius, dim, &sums, i);
+    row_sums sums;
+    for (size_t i = 0; i < n; i++) {
+        double sum[3] = {0};
+        NAME(add_products)(u + i * dim, x + i * dim, (REAL)p->per_radius, dim, sum);
+        NAME(keep_sums)(sum, &sums, i);
+    }
     const int invalid = NAME(signed_scales)(p, &sums, sign, n, scale);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < dim; j++) /* vector loop */
@@ -80,13 +80,15 @@ static int NAME(short_rows)(const l2_ball *p, const REAL *x, stream *direction, 
 static int NAME(long_row)(const l2_ball *p, const REAL *x, stream *direction, reader *sign, REAL *out)
 {
     REAL u[PIECE] LDP_ALIGNED, scale;
-    row_sums sums = {0};
+    double sum[3] = {0};
+    row_sums sums;
     for (size_t j = 0, size; j < p->dim; j += size) {
         size = p->dim - j < PIECE ? p->dim - j : PIECE;
         NORMALS(direction, u, size);
-        NAME(add_row)(u, x + j, (REAL)p->per_radius, size, &sums, 0);
+        NAME(add_products)(u, x + j, (REAL)p->per_radius, size, sum);
         memcpy(out + j, u, size * sizeof *u);
     }
+    NAME(keep_sums)(sum, &sums, 0);
     const int invalid = NAME(signed_scales)(p, &sums, sign, 1, &scale);
     for (size_t j = 0; j < p->dim; j++) /* vector loop */
         out[j] *= scale;
