@@ -100,3 +100,13 @@ def bench_single(benchmark: Any, name: str) -> None:
         unit="call", units=1, target=SINGLE_TARGET * 1e3, rounds=20, iterations=500,
         correct=np.shape(mechanism.privatize(record)) == mechanism.report.shape,
     )  # fmt: skip
+
+
+@pytest.mark.benchmark(timer=time.thread_time)
+def bench_random_number(benchmark: Any) -> None:
+    """Draw a double with NumPy: what a call of a compiled function from Python takes on this machine."""
+    draw = np.random.default_rng().random
+    measure(
+        benchmark, draw, (), group="single record, per call", name="single-numpy-random", library="numpy", unit="call", units=1,
+        target=None, rounds=20, iterations=500, correct=0 <= draw() < 1,
+    )  # fmt: skip
