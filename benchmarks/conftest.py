@@ -5,12 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import ldpfast as ldp
 
-sys.path.append(str(Path(__file__).parents[1]))  # for `tests.cards`, after the installed package
+
+def add_tests() -> None:
+    """Make the tests of this checkout importable: other packages install a package `tests`, too."""
+    package = ModuleType("tests")
+    package.__path__ = [str(Path(__file__).parents[1] / "tests")]
+    sys.modules["tests"] = package
+
+
+add_tests()
 
 
 @pytest.fixture
