@@ -141,8 +141,8 @@ LDP_INLINE doubles_avx512 between_avx512(doubles_avx512 v, double low, double hi
 
 LDP_INLINE doubles_avx512 unless_nan_avx512(doubles_avx512 x, doubles_avx512 v, double instead)
 {
-    const __mmask8 nan = _mm512_cmp_pd_mask((__m512d)x, (__m512d)x, _CMP_UNORD_Q);
-    return (doubles_avx512)_mm512_mask_mov_pd((__m512d)v, nan, _mm512_set1_pd(instead));
+    const __mmask8 number = _mm512_cmp_pd_mask((__m512d)x, (__m512d)x, _CMP_ORD_Q); /* the mask of the operation that makes v */
+    return (doubles_avx512)_mm512_mask_mov_pd(_mm512_set1_pd(instead), number, (__m512d)v);
 }
 
 LDP_INLINE doubles_avx512 limit_doubles_avx512(doubles_avx512 v, double most)
