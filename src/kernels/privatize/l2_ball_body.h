@@ -16,14 +16,15 @@ LDP_INLINE void NAME(keep_sums)(const double sum[3], row_sums *sums, size_t row)
 static int NAME(signed_scales)(const l2_ball *p, const row_sums *sums, reader *sign, size_t n, REAL *scale)
 {
     uint64_t rounding[TOGETHER], coin[TOGETHER];
-    const double scale_of_one = p->scale, limit = 1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24);
+    const double limit = 1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24);
+    const double scale_of_one = p->scale;
     const uint64_t heads = p->heads;
     int invalid = 0;
     for (size_t i = 0; i < n; i++) {
         rounding[i] = reader_word(sign);
         coin[i] = reader_word(sign);
     }
-    for (size_t i = 0; i < n; i++) { /* vector loop */
+    for (size_t i = 0; i < n; i++) { /* a vector loop, but for 16 bytes */
         const double norm = clamp_unit(__builtin_sqrt(sums->record[i]), 0); /* with a NaN anywhere: the center */
         const uint64_t minus = (uint64_t)(sums->product[i] < 0) ^ (uint64_t)(unit_interval(rounding[i]) >= (1 + norm) / 2) ^
                                (uint64_t)(coin[i] >= heads);
