@@ -24,7 +24,7 @@ static int NAME(signed_scales)(const l2_ball *p, const row_sums *sums, reader *s
         rounding[i] = reader_word(sign);
         coin[i] = reader_word(sign);
     }
-    for (size_t i = 0; i < n; i++) { /* a vector loop, but for 16 bytes */
+    for (size_t i = 0; i < n; i++) { /* in vectors of 32 bytes or more */
         const double norm = clamp_unit(__builtin_sqrt(sums->record[i]), 0); /* with a NaN anywhere: the center */
         const uint64_t minus = (uint64_t)(sums->product[i] < 0) ^ (uint64_t)(unit_interval(rounding[i]) >= (1 + norm) / 2) ^
                                (uint64_t)(coin[i] >= heads);
