@@ -16,7 +16,7 @@ LDP_INLINE PER_ISA(int64s) NAME(integers)(PER_ISA(doubles) v)
     return (PER_ISA(int64s))(v + LDP_MIDDLE) - (int64_t)bits_f64(LDP_MIDDLE);
 }
 
-/* What tells that one of many numbers was outside of an interval, or not finite: bits that are 0 for all others, but -0. */
+/* What tells that one of many numbers was outside of an interval, or not finite: bits of differences that are 0 for all others. */
 typedef struct {
     PER_ISA(int64s) bits;
 } NAME(evidence);
@@ -25,7 +25,7 @@ typedef struct {
 LDP_INLINE PER_ISA(doubles) NAME(distances)(NAME(evidence) * e, PER_ISA(doubles) v, double lower, double upper)
 {
     const PER_ISA(doubles) inside = PER_ISA(between)(v, lower, upper);
-    e->bits |= (PER_ISA(int64s))inside ^ (PER_ISA(int64s))v;
+    e->bits |= (PER_ISA(int64s))(inside - v);
     return PER_ISA(unless_nan)(v, inside - lower, 0.5 * (upper - lower));
 }
 
