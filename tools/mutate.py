@@ -34,7 +34,19 @@ EQUIVALENTS = ROOT / "tools" / "mutate_equivalents.txt"
 RECORDED = ["tests/test_recorded_outputs.py"]
 MEMORY = 16 << 30
 WRONG_PACKAGE, NO_TESTS = 99, 5  # exit statuses of pytest
-COPIED = ("src", "ldpfast", "clients", "tests", "docs", "tools", "setup.py", "pyproject.toml", "README.md", "LICENSE")
+COPIED = (
+    "src",
+    "ldpfast",
+    "clients",
+    "tests",
+    "docs",
+    "tools",
+    "setup.py",
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+    "LICENSE",
+)
 
 
 def mechanisms(*names: str) -> list[str]:
