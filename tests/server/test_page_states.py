@@ -195,7 +195,8 @@ def test_the_first_page_of_a_large_survey_does_not_wait_for_its_answers(tmp_path
     n = 24_000  # of which a quarter answers in each wave
     people = {name: [countries[i % 200] for i in range(n)] for name in questions}
     people["app"] = [f"app{i % 9}" for i in range(n)]
-    with served(tmp_path, survey, groups=["A", "B"], waves=[1, 2]) as client:
+    clock = SlowClock()
+    with served(tmp_path, survey, groups=["A", "B"], waves=[1, 2], clock=clock) as client:
         for wave in (1, 2):
             keys = PersonKeys(bytes([wave]) * 32, np.arange(n))
             pieces = recipe_of(survey.in_wave(wave)).messages(people, keys, False)
@@ -206,5 +207,6 @@ def test_the_first_page_of_a_large_survey_does_not_wait_for_its_answers(tmp_path
         page = client.get("/", headers=READER).text
         assert f"{COMPUTED} {len(reports):,} reports" in page
         assert client.get("/survey").status_code == 200
+        clock.go.set()
         until(client, f": {len(reports):,} reports.<")
         assert client.get("/estimates", headers=READER).json()["n"] == len(reports)
