@@ -21,7 +21,7 @@ from ..support.simulated_servers import simulation_setup
 from ..support.simulated_study import run_seed
 from ..support.study_truth import CALENDAR
 
-PART = 1000  # seeds of a test
+PARTS = 10  # tests of seeds
 
 
 def run_seeds(seeds, after_statement=None):
@@ -41,9 +41,9 @@ def test_a_study_with_faults_counts_what_it_acknowledges(pytestconfig):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", range(10))
-def test_thousands_of_studies_with_faults_count_what_they_acknowledge(part):
-    run_seeds(range(part * PART, (part + 1) * PART))
+@pytest.mark.parametrize("part", range(PARTS))
+def test_thousands_of_studies_with_faults_count_what_they_acknowledge(part, pytestconfig):
+    run_seeds(range(part, pytestconfig.getoption("--fault-studies"), PARTS))
 
 
 # Defects that are found ------------------------------------------------------------------------------------------------

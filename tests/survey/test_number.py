@@ -453,8 +453,7 @@ def test_what_cannot_be_compared_is_refused():
     "Differences of means and quantiles of two `Number` answers cover as often as they say.",
     "Estimates",
 )
-@each("first, second", [("gamma", "gamma"), ("zeros", "five values")])
-@each("n, epsilon", [(1000, 4.0), (30_000, 1.0)])
+@each("first, second, n, epsilon", [("gamma", "gamma", 1000, 4.0), ("zeros", "five values", 30_000, 1.0)])
 def test_coverage_of_comparisons(first, second, n, epsilon):
     x, y, runs = POPULATIONS[first], POPULATIONS[second], 60
     truth, listed, band, rejected = truth_of(x) - truth_of(y), [], [], []
