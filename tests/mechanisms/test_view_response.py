@@ -100,6 +100,16 @@ def test_the_true_symbol_is_kept_exactly_below_the_integer_of_the_coin(isa, size
                 assert out.tobytes() == reference.packed(sizes, mechanism.report_bytes, flip, list(view), kept)
 
 
+def test_views_have_at_most_16_questions():
+    """A symbol has two bytes."""
+    table, places = [[1 << 63]], [0] * 17
+    for plain, flip in ((16, 0), (2, 16)):
+        privatize.ViewResponse([2] * 17, plain, flip, 128, places, table, 1 << 63)
+    for plain, flip in ((17, 0), (2, 17)):
+        with pytest.raises(ValueError, match="the views do not fit the kernel"):
+            privatize.ViewResponse([2] * 17, plain, flip, 128, places, table, 1 << 63)
+
+
 def test_answers_that_are_too_large_are_the_last_ones(isa):
     """The kernel gives the report of a valid record, and says that a record is not valid."""
     sizes = [2, 3, 4, 2]
