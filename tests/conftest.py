@@ -36,7 +36,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--federated", action="store_true", help="also run the tests of Flower and NVFlare")
     parser.addoption("--accountants", action="store_true", help="also compare with dp-accounting and OpenDP")
     parser.addoption("--fault-seed", type=int, help="replay this seed in tests/server/test_fault_simulation.py")
-    parser.addoption("--fault-studies", type=int, default=10_000, help="simulate so many studies with faults with --long")
+    parser.addoption(
+        "--fault-studies", type=int, default=10_000, help="simulate so many studies with faults with --long"
+    )
     parser.addoption("--site", help="also run the tests of the documentation site in this folder (`make docs`)")
     parser.addoption("--browser", help="Chromium, for the tests of the site that need a browser")
 
