@@ -447,6 +447,13 @@ def test_limits_allow_for_reports_near_zero():
 # Reports of frames ----------------------------------------------------------------------------------------------------
 
 
+def test_long_vectors_are_counted_in_parts(isa):
+    mechanism, x = ldp.RankedSigns(16_384 + 40, 4.0, signs=2), ball(3, 16_384 + 40)
+    reports = mechanism.privatize(x, rng=SEED)
+    value = mechanism.aggregator().update(reports).estimate().value
+    np.testing.assert_allclose(value, mechanism.decode(reports).mean(axis=0), rtol=1e-6, atol=1e-6)
+
+
 def test_frames_are_the_same_on_all_instruction_sets_and_equal_the_reference(isa):
     for dim, signs in ((2, 2), (3, 3), (33, 32), (65, 65), (600, 20), (20_000, 3)):
         mechanism = ldp.RankedSigns(dim, 2.0, radius=3.0, signs=signs)
