@@ -448,7 +448,7 @@ def test_limits_allow_for_reports_near_zero():
 
 
 def test_long_vectors_are_counted_in_parts(isa):
-    mechanism, x = ldp.RankedSigns(16_384 + 40, 4.0, signs=2), ball(3, 16_384 + 40)
+    mechanism, x = ldp.RankedSigns(16_384 + 40, 4.0, radius=2.0, signs=2), ball(3, 16_384 + 40)
     reports = mechanism.privatize(x, rng=SEED)
     value = mechanism.aggregator().update(reports).estimate().value
     np.testing.assert_allclose(value, mechanism.decode(reports).mean(axis=0), rtol=1e-6, atol=1e-6)
