@@ -88,13 +88,14 @@ TESTS = {pattern: [*tests, *SHARED] for card in CARDS.values() for pattern, test
     "src/kernels/random/indices*": [*mechanisms("subset_selection", "sampled_cube"), *SHARED],
     "src/kernels/random/normals*": ["tests/core/test_normals.py", *mechanisms("l2_ball", "rank_codebook"), *SHARED],
     "src/kernels/random/uniform*": [
+        "tests/core/test_uniform_integers.py",
         *CENTRAL,
         "tests/central/test_m_grid.py",
         "tests/core/test_order.py",
         *mechanisms("subset_selection", "sampled_cube", "projective_geometry_response", "rank_codebook"),
     ],
     "src/kernels/privatize/level_codes.h": [
-        "tests/core/test_level_codes.py",
+        "tests/core/test_uniform_integers.py",
         *mechanisms("distribution_response", "tree_response"),
         *SHARED,
     ],
