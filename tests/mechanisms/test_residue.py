@@ -32,7 +32,7 @@ def test_reports_equal_the_reference(isa, offset, modulus, n, dtype):
 
 @each("width", [2.0**76 * 1.3, 2.0**77 * 1.3, 2.0**78 * 1.3])
 def test_infinities_count_as_the_largest_number(isa, width):
-    """Also where the cell of the largest number of single precision is between the last ones, those of 2^51, and half of them."""
+    """Also where the cell of the largest number of single precision is one of the last ones."""
     mechanism, largest = ldp.Residue(width, 0.0, 5, 8.0), np.finfo(np.float32).max
     for end in (largest, -largest):
         reports = mechanism.privatize(np.full(64, np.copysign(np.inf, end), np.float32), clip=True, rng=SEED)
