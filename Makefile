@@ -7,7 +7,7 @@ WHEEL_ENV = PYTHONSAFEPATH=1
 SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]' -o -name '*.py' -o -name '*.pyi') \
           setup.py pyproject.toml MANIFEST.in
 
-FAULT_STUDIES ?= 10000
+FAULT_STUDIES ?=
 SECONDS_OF_FUZZING ?= 600
 SEED_OF_FUZZING ?= 0
 BROWSER ?= $(firstword $(shell command -v chromium chromium-browser google-chrome))
@@ -35,7 +35,7 @@ test: $(VENV)/.test ## the tests of three minutes, against the installed wheel; 
 	$(WHEEL_ENV) $(PYTEST) $(LEFT_OUT:%=--ignore=%)
 
 test-long: $(VENV)/.test ## tests of seconds each: claims of the experiments, gallery, random changes of the fuzz corpus, coverage, tables
-	$(WHEEL_ENV) $(PYTEST) --long -m long --fault-studies=$(FAULT_STUDIES) $(LEFT_OUT:%=--ignore=%)
+	$(WHEEL_ENV) $(PYTEST) --long -m long $(FAULT_STUDIES:%=--fault-studies=%) $(LEFT_OUT:%=--ignore=%)
 
 slow: $(VENV)/.test ## the tests that take up to an hour: coverage of every interval
 	$(WHEEL_ENV) $(VENV)/bin/pytest -q --slow -m slow

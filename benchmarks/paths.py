@@ -91,6 +91,7 @@ ROWS: dict[str, Callable[[], tuple[Callable[[], Any], int]]] = {
         f"`{name}.privatize(clip={clip})`": _clipped(mechanism, shape, clip)
         for name, mechanism, shape in (
             ("SignBit(0, 1)", ldp.SignBit(0, 1, 1.0), (SIZE,)),
+            ("Laplace(0, 1)", ldp.Laplace(0, 1, 1.0), (SIZE,)),
             ("LinfBall(100)", ldp.LinfBall(100, 1.0), (SIZE // 100, 100)),
             ("L2Ball(100)", ldp.L2Ball(100, 1.0), (SIZE // 100, 100)),
         )

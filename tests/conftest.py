@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accountants", action="store_true", help="also compare with dp-accounting and OpenDP")
     parser.addoption("--fault-seed", type=int, help="replay this seed in tests/server/test_fault_simulation.py")
     parser.addoption(
-        "--fault-studies", type=int, default=10_000, help="simulate so many studies with faults with --long"
+        "--fault-studies", type=int, default=10_000, help="number of studies with faults that --long simulates"
     )
     parser.addoption("--site", help="also run the tests of the documentation site in this folder (`make docs`)")
     parser.addoption("--browser", help="Chromium, for the tests of the site that need a browser")

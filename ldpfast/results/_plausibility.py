@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from .._typing import Floats
 from ._test_result import TestResult
 
-MOST_THRESHOLDS = (
-    64  # kinds that are all compared; if there are more ordered kinds, only the ones at some probabilities are
-)
+# Kinds that are all compared. If there are more ordered kinds, only the ones at some probabilities are.
+MOST_THRESHOLDS = 64
 TAILS = (1e-12, 1e-9, 1e-6, 1e-3, 0.01, 0.05, 0.15, 0.3)
 RARE = 1e-6  # probability that n honest reports have one that is called improbable
 

@@ -71,17 +71,17 @@ CARD = Card(
             "l2 ball, f32",
             "privatize/l2_ball.c",
             "privatize/l2_ball_body.h",
-            "const uint64_t minus = (uint64_t)(sums->product[i] < 0)",
-            'uint64_t side = 0; if (sums->product[i] < 0) { __asm__ volatile(""); side = 1; }\nconst uint64_t minus = side',
+            "const uint64_t minus =\n            (uint64_t)(sum[i][1] < 0)",
+            'uint64_t side = 0; if (sum[i][1] < 0) { __asm__ volatile(""); side = 1; }\nconst uint64_t minus = side',
         ),
         Fault(
             "a branch on a record that is NaN",
             "l2 ball, f64",
             "privatize/l2_ball.c",
             "privatize/l2_ball_body.h",
-            "const double norm = clamp_unit(__builtin_sqrt(sums->record[i]), 0);",
-            "double norm = clamp_unit(__builtin_sqrt(sums->record[i]), 0); "
-            'if (sums->record[i] != sums->record[i]) { __asm__ volatile(""); norm = 0; }',
+            "const double norm = clamp_unit(__builtin_sqrt(sum[i][2]), 0);",
+            "double norm = clamp_unit(__builtin_sqrt(sum[i][2]), 0); "
+            'if (sum[i][2] != sum[i][2]) { __asm__ volatile(""); norm = 0; }',
         ),
     ),
     kernel_tests={

@@ -21,7 +21,7 @@ from ..support.simulated_servers import simulation_setup
 from ..support.simulated_study import run_seed
 from ..support.study_truth import CALENDAR
 
-PARTS = 10  # tests of seeds
+PARTS = 10  # tests among which the seeds are divided
 
 
 def run_seeds(seeds, after_statement=None):

@@ -3,14 +3,8 @@
 #include "random/normals.h"
 #include "simd/branchless.h"
 
-enum { TOGETHER = 64 }; /* rows whose signs are computed at once */
-
-/* Sums of u^2, u y and y^2 of rows y, in units of the radius, and of their directions u. */
-typedef struct {
-    double direction[TOGETHER], product[TOGETHER], record[TOGETHER];
-} row_sums;
-
 enum { PIECE = 4096 };          /* coordinates whose squares are added in the precision of the records */
+enum { TOGETHER = 64 };         /* rows whose signs are computed at once */
 enum { MAX_PARTS = 4096 / 32 }; /* rows of l2_ball_parts, whose rows have at least 32 numbers */
 
 #define KERNEL_REALS

@@ -4,35 +4,27 @@
 
 #define NORMALS LDP_PASTE(normals, DTYPE)
 
-LDP_INLINE void NAME(keep_sums)(const double sum[3], row_sums *sums, size_t row)
-{
-    sums->direction[row] = sum[0];
-    sums->product[row] = sum[1];
-    sums->record[row] = sum[2];
-}
-
-/* The factors of n directions in their reports. The first word of a row is the rounding coin, the second the private coin. Returns
- * what the norms tell of the rows; the sum of the squares has a smaller error than the tolerance. */
-static int NAME(signed_scales)(const l2_ball *p, const row_sums *sums, reader *sign, size_t n, REAL *scale)
+/* The factors of n directions u in the reports of the records y, in units of the radius, from the sums of u^2, u y and y^2. The first
+ * word of a row is the rounding coin, the second the private coin. Returns what the norms tell of the rows; the sum of the squares has a
+ * smaller error than the tolerance. */
+static int NAME(signed_scales)(const l2_ball *p, const double (*sum)[3], reader *sign, size_t n, REAL *scale)
 {
     uint64_t rounding[TOGETHER], coin[TOGETHER];
     const double limit = 1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24);
-    const double scale_of_one = p->scale;
+    const double length = p->scale;
     const uint64_t heads = p->heads;
     int invalid = 0;
     for (size_t i = 0; i < n; i++) {
         rounding[i] = reader_word(sign);
         coin[i] = reader_word(sign);
+        invalid |= outside_of_ball(sum[i][2], limit * limit);
     }
     for (size_t i = 0; i < n; i++) { /* in vectors of 32 bytes or more */
-        const double norm = clamp_unit(__builtin_sqrt(sums->record[i]), 0); /* with a NaN anywhere: the center */
-        const uint64_t minus = (uint64_t)(sums->product[i] < 0) ^ (uint64_t)(unit_interval(rounding[i]) >= (1 + norm) / 2) ^
-                               (uint64_t)(coin[i] >= heads);
-        const double size = scale_of_one / __builtin_sqrt(sums->direction[i]);
-        scale[i] = (REAL)double_of(bits_f64(size) ^ minus << 63);
+        const double norm = clamp_unit(__builtin_sqrt(sum[i][2]), 0); /* with a NaN anywhere: the center */
+        const uint64_t minus =
+            (uint64_t)(sum[i][1] < 0) ^ (uint64_t)(unit_interval(rounding[i]) >= (1 + norm) / 2) ^ (uint64_t)(coin[i] >= heads);
+        scale[i] = (REAL)double_of(bits_f64(length / __builtin_sqrt(sum[i][0])) ^ minus << 63);
     }
-    for (size_t i = 0; i < n; i++)
-        invalid |= outside_of_ball(sums->record[i], limit * limit);
     return invalid;
 }
 
@@ -40,14 +32,13 @@ static int NAME(signed_scales)(const l2_ball *p, const row_sums *sums, reader *s
 static int NAME(finish_rows)(const l2_ball *p, const REAL *x, reader *sign, const REAL *u, size_t n, REAL *out)
 {
     const size_t dim = p->dim;
+    double sum[TOGETHER][3];
     REAL scale[TOGETHER];
-    row_sums sums;
     for (size_t i = 0; i < n; i++) {
-        double sum[3] = {0};
-        NAME(add_products)(u + i * dim, x + i * dim, (REAL)p->per_radius, dim, sum);
-        NAME(keep_sums)(sum, &sums, i);
+        memset(sum[i], 0, sizeof sum[i]);
+        NAME(add_products)(u + i * dim, x + i * dim, (REAL)p->per_radius, dim, sum[i]);
     }
-    const int invalid = NAME(signed_scales)(p, &sums, sign, n, scale);
+    const int invalid = NAME(signed_scales)(p, sum, sign, n, scale);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < dim; j++) /* vector loop */
             out[i * dim + j] = u[i * dim + j] * scale[i];
@@ -81,16 +72,14 @@ static int NAME(short_rows)(const l2_ball *p, const REAL *x, stream *direction, 
 static int NAME(long_row)(const l2_ball *p, const REAL *x, stream *direction, reader *sign, REAL *out)
 {
     REAL u[PIECE] LDP_ALIGNED, scale;
-    double sum[3] = {0};
-    row_sums sums;
+    double sum[1][3] = {0};
     for (size_t j = 0, size; j < p->dim; j += size) {
         size = p->dim - j < PIECE ? p->dim - j : PIECE;
         NORMALS(direction, u, size);
-        NAME(add_products)(u, x + j, (REAL)p->per_radius, size, sum);
+        NAME(add_products)(u, x + j, (REAL)p->per_radius, size, sum[0]);
         memcpy(out + j, u, size * sizeof *u);
     }
-    NAME(keep_sums)(sum, &sums, 0);
-    const int invalid = NAME(signed_scales)(p, &sums, sign, 1, &scale);
+    const int invalid = NAME(signed_scales)(p, sum, sign, 1, &scale);
     for (size_t j = 0; j < p->dim; j++) /* vector loop */
         out[j] *= scale;
     return invalid;
